@@ -2,7 +2,8 @@
 #ifndef PTXOPT_TOOL_PROCESS_H
 #define PTXOPT_TOOL_PROCESS_H
 
-/* To be called first: memory that runs out ends the program with a message, and what is freed goes back to the system. */
+/* Programs call this first. If memory runs out, the program then ends with a message; what is freed goes back to the
+ * system. */
 void process_begin(void);
 
 #endif

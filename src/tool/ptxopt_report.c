@@ -150,7 +150,7 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
 
 /* ---- runs --------------------------------------------------------------------------------------------------------- */
 
-/* What `ptxas --version` says after "release"; "?" where it says something else. */
+/* The release that `ptxas --version` names; "?": it names none. */
 static const char *release_of(Report *report, const char *ptxas)
 {
     static char option[] = "--version";

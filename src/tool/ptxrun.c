@@ -112,7 +112,7 @@ static void print_values(const LaunchBuffer *b, const Object *o)
     putchar('\n');
 }
 
-/* What does not depend on counts or places: the text that the tests compare. */
+/* Prints what does not depend on counts or places: the text that the tests compare. */
 static void print_brief(const Launch *launch, const RunResult *r)
 {
     u32 n = 0;
@@ -189,7 +189,7 @@ static void print_costs(const char *what, const Counters *a, const Counters *b)
            what, a->issued, b->issued, a->jumps, b->jumps, a->divergent, b->divergent, a->barriers, b->barriers);
 }
 
-/* What each kernel cost, before/after. */
+/* Prints what each kernel cost, before/after. */
 static void compare_costs(const Launch *launch, u64 seed, const RunResult *a, const RunResult *b)
 {
     for (u32 i = 0; i < a->counters.n && i < b->counters.n; i++) {
@@ -331,7 +331,7 @@ static bool parse_options(int argc, char **argv, RunCommand *o)
     return o->coverage ? o->files > 0 : o->files == (o->compare ? 3u : 2u);
 }
 
-/* Of the kernels that were launched, and what they call. */
+/* Prints the instructions that were not reached in the kernels that were launched, and in what they call. */
 static void print_unreached(const Program *p)
 {
     u32 reached = 0, total = 0;

@@ -1,5 +1,5 @@
-/* f32 and f64 in the host's IEEE arithmetic (other rounding modes in software, or through <fenv.h> where the operation
- * cannot be made exact in a double); f16 and bf16 exactly in a double, rounded once. */
+/* f32 and f64 arithmetic by that of the host, which is IEEE. Other rounding modes are done in software, or through <fenv.h>
+ * if the operation cannot be made exact in a double. f16 and bf16 are computed exactly in a double, and rounded once. */
 #include "check/exec/alu.h"
 
 #include <fenv.h>

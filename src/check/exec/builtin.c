@@ -66,7 +66,7 @@ static void run_assertfail(Warp *w, Split *s, const Code *c, u32 mask)
     machine_stop(w->m);
 }
 
-/* What this thread gets: 0 where its heap is full, or addresses have 32 bits. */
+/* The address of the bytes that this thread gets; 0: its heap is full, or addresses have 32 bits. */
 static u64 allocate(Machine *m, u64 thread, u64 bytes)
 {
     u64 *used = fnvmap_at(&m->heap, thread + 1), rounded = (bytes + 63) & ~(u64)63;
@@ -87,7 +87,7 @@ static void run_malloc(Warp *w, Split *s, const Code *c, u32 mask)
     answer(w, s, c, address, w->m->program->wide_addresses ? 8 : 4, mask);
 }
 
-/* What is freed is not given out again. */
+/* Frees nothing: addresses are not given out again. */
 static void run_free(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)w;

@@ -1,4 +1,4 @@
-/* From the IR to Codes: instructions, blocks, functions, the program. */
+/* Decodes the IR to Codes: instructions, blocks, functions, the program. */
 #include "check/exec/decode.h"
 #include "check/exec/reconverge.h"
 

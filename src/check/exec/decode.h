@@ -28,7 +28,7 @@ extern const DecodeRow rows_alu[], rows_memory[], rows_lanes[], rows_control[],
     rows_matrix[];          /* each ends with a NULL name */
 DecodeFn decode_warp_sync;  /* bar.warp.sync */
 DecodeFn decode_arithmetic; /* whatever alu_pick() knows */
-/* What runs a call of a function of the run-time system; NULL: nothing does. */
+/* The handler that runs a call of a function of the run-time system; NULL: there is none. */
 Handler *builtin_find(const Module *m, SymId callee);
 
 /* A source of that type: register, constant, address, special register. Floating-point literals become its bits. */

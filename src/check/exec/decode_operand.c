@@ -1,4 +1,4 @@
-/* From the operands of the IR to those of a Code: registers, constants, addresses, special registers. */
+/* Decodes the operands of the IR to those of a Code: registers, constants, addresses, special registers. */
 #include "check/exec/decode.h"
 
 #include <stdlib.h>

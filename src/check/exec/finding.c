@@ -1,4 +1,4 @@
-/* What a run finds wrong: kinds of findings; one finding of a kernel counts all places where it is found. */
+/* The kinds of findings of a run. One finding of a kernel counts all places where it is found. */
 #include "check/exec/machine.h"
 
 #include <string.h>

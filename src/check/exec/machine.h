@@ -1,8 +1,6 @@
-/* The state of a run: machine > CTA > warp > split.
- *
- * A split is a group of lanes of one warp that execute together. A divergent branch makes several of one; they wait for each
- * other at the branch's immediate post-dominator, held by a Join, and take turns before that (as since Volta), so that lanes
- * which wait for one another make progress. */
+/* The state of a run: machine > CTA > warp > split. A split is a group of lanes of one warp that execute together. A
+ * divergent branch makes several of one. They wait for each other at the branch's immediate post-dominator, held by a Join.
+ * Before that they take turns, as since Volta, so that lanes which wait for one another make progress. */
 #ifndef PTXRUN_MACHINE_H
 #define PTXRUN_MACHINE_H
 
@@ -59,8 +57,8 @@ void finding_add(Machine *m, FindingKind kind, const char *subject, const Code *
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
-/* Who touched a byte last, for the race watch. A thread is its CTA's index and its number in the CTA; times count
- * synchronisations. */
+/* The threads that touched a byte last, for the race watch. A thread is its CTA's index and its number in the CTA; times
+ * count synchronisations. */
 typedef struct Shadow {
     u32 writer, write_time;
     u32 reader[2], read_time[2];
@@ -236,10 +234,10 @@ void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read
 void race_acquire(Warp *w, u32 lane, const u8 *place);
 void race_warp_sync(Warp *w, u32 mask);
 
-/* operands.c. An operand's values of all lanes (those outside the mask are meaningless), in place where possible, else in the
- * buffer. `fetch` finds lanes of the mask whose register was never written; `peek` does not: what only computes with such a
- * value passes the lack on to its result (arg_known, arg_forget), so that it is found where the value decides something: an
- * address, a guard, what is stored. */
+/* operands.c. The values of an operand in all lanes, in place if possible, else in the buffer. Those of lanes outside the
+ * mask are meaningless. `fetch` reports lanes of the mask whose register was never written. `peek` does not: what only
+ * computes with such a value passes the lack on to its result (arg_known, arg_forget). It is then found where the value
+ * decides something: an address, a guard, what is stored. */
 const u64 *arg_fetch(Warp *w, Split *s, const Code *c, const Arg *a, u32 mask, u64 *buffer);
 const u64 *arg_peek(Warp *w, Split *s, const Arg *a, u64 *buffer);
 u32 arg_fetch_pred(Warp *w, Split *s, const Code *c, const Arg *a, u32 mask);

@@ -231,7 +231,7 @@ static bool decode_call(Decoder *d)
 
 /* ---- barriers ------------------------------------------------------------------------------------------------- */
 
-/* bar{.cta}.sync a{, b}; .arrive a, b; .red.op d, a{, b}, {!}c; barrier{.cta} likewise, .aligned or not. */
+/* bar{.cta}.sync a{, b}; .arrive a, b; .red.op d, a{, b}, {!}c; the same of barrier{.cta}, .aligned or not. */
 static bool decode_barrier(Decoder *d)
 {
     static const char *const actions[] = {"sync", "arrive", "red", NULL};

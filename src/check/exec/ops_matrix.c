@@ -19,7 +19,7 @@ typedef u64 Elements[MATRIX_MAX][MATRIX_MAX]; /* by row and column, as raw bits 
 
 typedef struct Fragment Fragment;
 
-/* In which lane the element of a fragment is, and the index among its elements there. */
+/* Finds the lane that holds an element of a fragment, and the index among its elements there. */
 typedef void Place(const Fragment *f, u32 row, u32 column, u32 *lane, u32 *index);
 
 /* A matrix that is an operand: its elements are spread over the lanes' registers. */

@@ -1,4 +1,5 @@
-/* What is asked of a program whatever part of it is decoded: its functions by name, and where its instructions stand in the text. */
+/* Questions about a program that do not depend on which part of it is decoded: its functions by name, and where its
+ * instructions stand in the text. */
 #include "check/exec/program.h"
 
 #include <string.h>

@@ -73,7 +73,7 @@ typedef enum SregId {
 
 typedef enum MemSpace { MS_GLOBAL, MS_SHARED, MS_LOCAL, MS_CONST, MS_PARAM, MS_GENERIC, MS_COUNT } MemSpace;
 
-/* Where each variable of a space lies: an owner for every byte, 0 where there is none (gaps find stray accesses). */
+/* The places of all variables of a space: an owner for every byte; 0: there is none. Gaps find stray accesses. */
 typedef struct Layout {
     VEC(u16) owner;          /* by byte address */
     VEC(const char *) names; /* by owner; [0] unused */

@@ -101,7 +101,8 @@ void race_fence(Warp *w, u32 mask)
         w->fence_time[lane] = now;
 }
 
-/* Who knows the newest of what a thread published knows the rest: the list is no longer than there are threads. */
+/* Adds a release. Whoever knows the newest of what a thread published knows the rest, so the list is no longer than there
+ * are threads. */
 static void add_release(SyncVar *var, SyncRelease r)
 {
     for (u32 i = 0; i < var->releases.n; i++)

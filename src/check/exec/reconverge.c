@@ -38,7 +38,7 @@ static void add_edge(ReconvergeGraph *g, u32 from, u32 to)
     vec_push(&g->to, to);
 }
 
-/* By Block.id whether the entry reaches the block: ptxas removes the others. The caller frees it. */
+/* Marks, by Block.id, the blocks that the entry reaches: ptxas removes the others. The caller frees the array. */
 static u8 *find_reached(const Function *fn)
 {
     u8 *reached = mem_zalloc(fn->blocks.n + 1);

@@ -12,7 +12,7 @@ typedef struct RunOptions {
     void *watch_user;
 } RunOptions;
 
-/* What is left of a run. Names point into the module and the launch. */
+/* The results of a run. Names point into the module and the launch. */
 typedef struct RunResult {
     VEC(Finding) findings;
     VEC(Counters) counters;  /* by kernel */

@@ -163,7 +163,7 @@ void warp_start(Warp *w, FnCode *entry)
     split_new(w, w->lanes, 0, f, NULL);
 }
 
-/* Where a place in the memory of the split's frame is for a lane. */
+/* The address of a place in the memory of the split's frame, for a lane. */
 static u8 *in_memory(Warp *w, u32 lane, const Split *s, const Arg *place)
 {
     return w->local + (size_t)lane * w->local_bytes + s->frame->local_base + place->add;

@@ -1,4 +1,4 @@
-/* Where the variables of a module lie, and what they hold at the start. */
+/* The places of a module's variables, and what they hold at the start. */
 #ifndef PTXRUN_VARIABLES_H
 #define PTXRUN_VARIABLES_H
 

@@ -6,7 +6,7 @@
 #include "pipeline/options.h"
 #include "check/prove/prove.h"
 
-/* What is known of a function's steps so far. */
+/* The knowledge of a function's steps so far. */
 typedef struct FunctionSteps {
     char *text; /* of the module after the last step of this function; NULL: as it came in */
     u32 len;
@@ -31,7 +31,8 @@ const ProveVerdict *proof_steps_verdict(const ProofSteps *s, u32 k, const Readin
 
 /* NUL-terminated, to be freed; NULL where there is no memory for it. */
 char *proof_print(const Options *options, Module *m, Str *text);
-/* Of function k of m in two of them; proof_unread where one lacks it. Memory from the module's arena. */
+/* The verdict about function k of m in two readings; proof_unread: one of them lacks it. Memory comes from the module's
+ * arena. */
 ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const Reading *before, const Reading *after);
 extern const ProveVerdict proof_unread;
 

@@ -9,8 +9,8 @@ typedef struct ReplayText {
     Str text;
 } ReplayText;
 
-/* Runs the function of BEFORE and AFTER on launches made of the counterexample, prints the first event that differs, or why none
- * is shown, and writes the launch to the file `launch` if that is not NULL. False: that file cannot be written. */
+/* Runs the function of BEFORE and AFTER on launches made of the counterexample. Prints the first event that differs, or why
+ * none is shown. Writes the launch to the file `launch` if that is not NULL. False: that file cannot be written. */
 bool replay_refutation(const ReplayText text[2], const char *function, const ProveVerdict *v, const char *launch);
 
 #endif

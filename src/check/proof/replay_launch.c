@@ -80,7 +80,7 @@ static u64 input(const ProveVerdict *v, const char *name, u64 otherwise)
 
 static u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
 
-/* In one dimension: as many as the counterexample has, at least one more than its index. */
+/* The extent in one dimension: as many as the counterexample has, at least one more than its index. */
 static u64 extent(const ProveVerdict *v, const char *count, const char *index, char axis, u64 most)
 {
     char name[2][20];

@@ -112,7 +112,7 @@ static char *write_header(Arena *arena, u64 key, const char *text)
     return arena_printf(arena, header, key, check);
 }
 
-/* So many bytes, or none. */
+/* Reads so many bytes, or none. */
 static char *read_whole(Arena *arena, int fd, size_t bytes)
 {
     char *text = arena_alloc(arena, bytes + 1);
@@ -135,7 +135,7 @@ static void mark_used(int fd, const struct stat *st)
         (void)futimens(fd, NULL);
 }
 
-/* What follows the header, if that is right. */
+/* Reads what follows the header, if the header is right. */
 static char *read_file(const Cache *cache, Arena *arena, int fd, u64 key)
 {
     struct stat st;

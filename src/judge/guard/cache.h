@@ -1,5 +1,6 @@
-/* What is remembered from one run to the next: small texts by their keys, a file each, in a folder that many builds may share. The
- * folder holds nothing that has to be there: what is missing, damaged, somebody else's or cannot be written is asked for again. */
+/* The memory from one run to the next: small texts by their keys, a file each, in a folder that many builds may share. The
+ * folder holds nothing that has to be there. What is missing, damaged, somebody else's or cannot be written is asked for
+ * again. */
 #ifndef PTXOPT_JUDGE_GUARD_CACHE_H
 #define PTXOPT_JUDGE_GUARD_CACHE_H
 
@@ -16,7 +17,8 @@ Cache cache_open(Arena *arena);
 /* The text of that key, in the arena; NULL. */
 char *cache_get(const Cache *cache, Arena *arena, u64 key);
 
-/* Of a full shelf (a 256th of the cache) the files that were used least recently go. Nothing is said where this fails. */
+/* Keeps a text. If its shelf (a 256th of the cache) is full, the files that were used least recently go. Failure is
+ * silent. */
 void cache_put(const Cache *cache, u64 key, const char *text);
 
 #endif

@@ -15,7 +15,7 @@ enum { MOST_ROUNDS = 6 };
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
-/* What is to be delivered is in the caller's files. */
+/* Forgets the best text. If it is to be delivered, it stays in the caller's files. */
 static void forget_best(Guard *guard)
 {
     if (guard->delivery)
@@ -219,7 +219,7 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
 
 void guard_end(GuardResult *result) { vec_free(&result->held_back); }
 
-/* What ptxas is asked about is decided first; then the text is made as without a guard. */
+/* Decides first what ptxas is asked about; then makes the text as without a guard. */
 ToolStatus guard_optimize_file(Options *options)
 {
     Arena arena = {0};

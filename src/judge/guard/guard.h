@@ -17,7 +17,7 @@ typedef struct GuardResult {
     bool is_original; /* that is the input itself */
 } GuardResult;
 
-/* What is to be delivered, in files that the caller opens. */
+/* The delivery, in files that the caller opens. */
 typedef struct GuardDelivery {
     Scratch text;              /* holds what the options make of the input; then what of it is to be delivered */
     Scratch cubin, out, error; /* its machine code, if that has been judged, and what ptxas said of it */

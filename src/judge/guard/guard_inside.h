@@ -6,7 +6,7 @@
 #include "judge/guard/guard.h"
 #include "judge/trial/parts.h"
 
-/* What ptxas makes of a group of functions that may call one another. */
+/* The verdict of ptxas about a group of functions that may call one another. */
 typedef struct GuardVerdict {
     u64 key;
     const char *name; /* of one that got worse; NULL: none did */
@@ -40,7 +40,7 @@ bool guard_compare(Guard *guard, const char *path);
 /* Leaves out of a trial's text what kernels of no wanted group do. */
 void guard_trim(const Guard *guard, Trial *trial, const bool *wanted);
 
-/* What moved in the function where it is worse in `cubin`, and where that cannot be judged; NULL: it is not worse. */
+/* The change of the function if it is worse in `cubin`, in words, or why that cannot be judged; NULL: it is not worse. */
 const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cubin);
 
 /* Puts what is done about a function that is worse into the result. */
@@ -50,7 +50,7 @@ void guard_hold_back(Guard *guard, const char *name, const char *how, const char
 
 /* Opens the cache, and hashes what ptxas, its options and this program are. */
 void verdict_begin(Guard *guard);
-/* What is known of a group that changed; NULL: nothing. */
+/* The verdict about a group that changed; NULL: none is known. */
 const GuardVerdict *verdict_find(Guard *guard, u32 group);
 /* Keeps what ptxas has just said of it, beyond this run if it is `sure`. name NULL: it is not worse. */
 void verdict_add(Guard *guard, u32 group, const char *name, const char *why, bool sure);

@@ -24,7 +24,7 @@ static u32 rewrites_to_try(const Suspect *suspect, int part)
     return suspect->good + (suspect->bad - suspect->good) * (u32)(part + 1) / 3;
 }
 
-/* What a text is made for: to try a half of the phases, or a part of their rewrites, or to be delivered. */
+/* The purpose of a text: to try a half of the phases, or a part of their rewrites, or to be delivered. */
 typedef enum Try { TRY_PHASES, TRY_REWRITES, TRY_NOTHING } Try;
 
 /* part: 0 or 1. */
@@ -83,7 +83,7 @@ static bool learn_limits(Search *search, Trial *const trial[2])
     return any;
 }
 
-/* What ptxas has already made of a trial's text; NULL. */
+/* The trial whose text ptxas has already assembled; NULL: there is none. */
 static Trial *find_assembled(Search *search, const Trial *trial)
 {
     if (search->guard->original.read &&
@@ -166,7 +166,7 @@ static bool has_several_phases(const Search *search)
     return several;
 }
 
-/* What the clean-up did is searched only where nothing else was rewritten: it is to blame least often. */
+/* Searches the clean-up's changes only if nothing else was rewritten: it is to blame least often. */
 static void trust_cleanup(Search *search)
 {
     const PhaseTable *table = search->guard->options->pipeline.table;

@@ -105,7 +105,7 @@ void cubin_branch_targets(const CubinFunction *function, uint32_t branch, void (
     }
 }
 
-/* What is known of a section by its index. */
+/* A section, by its index. */
 typedef struct Section {
     Elf64_Shdr header;
     const char *name;
@@ -113,7 +113,7 @@ typedef struct Section {
     uint32_t info, shared; /* sections that belong to this one of code; 0: none */
 } Section;
 
-/* What .nv.info says by symbol. */
+/* The statements of .nv.info, by symbol. */
 typedef struct SymbolInfo {
     unsigned registers, stack;
 } SymbolInfo;
@@ -156,7 +156,8 @@ static bool read_header(Reader *reader, Elf64_Ehdr *header)
     return header->e_shentsize == sizeof(Elf64_Shdr) && inside(reader->file, header->e_shoff, sizeof(Elf64_Shdr));
 }
 
-/* Of a section: without bytes in the file. In objects for the linker, uninitialized variables have types of their own. */
+/* Whether a section has no bytes in the file. In objects for the linker, uninitialized variables have types of their
+ * own. */
 static bool has_no_bytes(uint32_t type)
 {
     enum { GLOBAL = SHT_LOPROC + 7, SHARED = SHT_LOPROC + 10 };
@@ -334,7 +335,7 @@ static bool is_known(unsigned sm)
     return false;
 }
 
-/* Up to CUDA 12.9 the flags begin with the architecture, since 13.0 it is their second byte. */
+/* Reads the architecture from the flags. Up to CUDA 12.9 they begin with it, since 13.0 it is their second byte. */
 static bool read_architecture(Cubin *cubin, Reader *reader, const Elf64_Ehdr *header)
 {
     unsigned shift = header->e_ident[EI_OSABI] == OS_ABI_13 ? 8 : 0;

@@ -35,7 +35,8 @@ typedef struct Cubin {
 /* NULL, or why it cannot be used, in words: nothing then needs closing. Everything that a Cubin points to lives until cubin_close. */
 const char *cubin_open(Cubin *cubin, const char *path);
 
-/* The same of bytes, which are mem_alloc's and the Cubin's from then on, also on failure. NULL: not read. */
+/* Does the same with bytes, which come from mem_alloc() and are the Cubin's from then on, also on failure. NULL: not
+ * read. */
 const char *cubin_read(Cubin *cubin, uint8_t *bytes, size_t size);
 void cubin_close(Cubin *cubin);
 

@@ -79,8 +79,9 @@ static bool runs_between(const Around *around, int order, int start, int end, bo
     return around->from_start[at] && (order < end) != reversed;
 }
 
-/* Cycles from the end of `from` to the start of `to`: a warp that divides executes both sides of a branch, one after the other, and
- * one that does not comes to `to` over one of them. So nobody waits in `to` for what was waited for on another path there. */
+/* Cycles from the end of `from` to the start of `to`. A warp that divides executes both sides of a branch, one after the
+ * other. One that does not comes to `to` over one of them. So nobody waits in `to` for what was waited for on another path
+ * there. */
 static unsigned cycles_between(const SassCode *code, int from, int to, bool reversed)
 {
     const SassBlock *end = &code->blocks[to];
@@ -111,8 +112,8 @@ static bool is_back_edge(const SassCode *code, int from, const SassBlock *to)
     return code->blocks[from].order >= to->order;
 }
 
-/* What is pending at a block's start is the most that any predecessor leaves, and at the header of a loop, but for its first
- * iteration, what the iteration before leaves. */
+/* The pending results at a block's start: the most that any predecessor leaves. At the header of a loop it is what the
+ * iteration before leaves, except in the first iteration. */
 static Pending pending_at(const SassCode *code, int index, const Pending *end, bool is_first, bool reversed)
 {
     const SassBlock *block = &code->blocks[index];

@@ -143,7 +143,7 @@ typedef struct Sites {
     BitSet now;
 } Sites;
 
-/* What BMOV may find in its register; NULL for a BSSY. */
+/* The values that BMOV may find in its register; NULL for a BSSY. */
 static const BitSet *restored(const SassGraph *graph, const Sites *sites, const SassInstr *site)
 {
     if (site->class != SASS_BMOV)

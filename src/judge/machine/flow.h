@@ -57,7 +57,7 @@ typedef struct SassCode {
 /* Everything in `code` is owned by it; false where what is known of barriers would take too much memory (nothing to free then). */
 bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm);
 
-/* The same with other latencies than those of the architecture. */
+/* Does the same with other latencies than those of the architecture. */
 bool sass_read_with(SassCode *code, const CubinFunction *function, unsigned sm, const Latencies *latencies);
 void sass_free(SassCode *code);
 

@@ -13,7 +13,7 @@ typedef struct Exit {
 
 typedef VEC(Exit) Exits;
 
-/* What runs once in an iteration of a loop: a block, or a whole loop inside it. */
+/* A part that runs once in an iteration of a loop: a block, or a whole loop inside it. */
 typedef struct Node {
     int block, loop; /* loop: NONE for a block */
 } Node;
@@ -161,7 +161,7 @@ static void walk_loop(Walk *walk, int loop)
         walk->exits[loop].v[e].weight /= most;
 }
 
-/* From the inside out for shares of an iteration, then from the outside in for how often the loops run. */
+/* Walks from the inside out for shares of an iteration, then from the outside in for how often the loops run. */
 static void walk_all(Walk *walk, const double *iterations, double *frequency)
 {
     const SassCode *code = walk->code;

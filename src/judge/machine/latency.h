@@ -35,7 +35,7 @@ typedef struct Latencies {
     unsigned cycles[LATENCY_KINDS];
 } Latencies;
 
-/* What `latencies.def` says of the architecture, as in sm_90. */
+/* The latencies that `latencies.def` states for the architecture, as in sm_90. */
 Latencies latency_table(unsigned sm);
 
 /* Sets a kind to that end of what its sources say. */

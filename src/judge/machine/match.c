@@ -44,7 +44,7 @@ static void pair(MatchSide *old, MatchSide *new, int was, int is)
 
 typedef enum Likeness { EXACT, ROUGH } Likeness;
 
-/* Of all of the block's instructions together: in what order they stand does not matter. */
+/* A hash of all of the block's instructions together: their order does not matter. */
 static uint64_t print_of(const SassCode *code, const SassBlock *block, Likeness likeness)
 {
     static const uint64_t odd = 0xbf58476d1ce4e5b9;
@@ -128,7 +128,7 @@ static unsigned shared_operations(const SassCode *old, const SassBlock *was, con
     return shared;
 }
 
-/* Of the old blocks the one that has most in common with `is`, at least half of the larger one; `best` so far. */
+/* The old block that has most in common with `is`, at least half of the larger one; `best` so far. */
 static int most_alike(const MatchSide *old, const MatchSide *new, const SassEdges *among, int is, int best, unsigned *most)
 {
     for (u32 e = 0; e < among->n; e++) {
@@ -209,8 +209,8 @@ static double loop_scale(const MatchSide *new, int loop, const double *was, cons
     return estimated[all] > 0 ? runs[all] / estimated[all] : 0;
 }
 
-/* In an order in which dominators come first. The header of a loop that only one version has runs as often as what the loop has from
- * the other one; its dominator, which is outside, does not tell. */
+/* Visits blocks in an order in which dominators come first. The header of a loop that only one version has runs as often as
+ * what the loop has from the other one. Its dominator, which is outside, does not tell. */
 static void carry_over(const MatchSide *new, const double *was, double *is)
 {
     const SassCode *code = new->code;

@@ -9,8 +9,8 @@
 
 #include "judge/machine/unroll.h"
 
-/* Changes the frequencies of `after`, which were estimated alone: a block that is matched runs as often as its like in `before`, and
- * any other one so many times as often as its closest dominator as the estimate says. */
+/* Changes the frequencies of `after`, which were estimated alone. A block that is matched runs as often as its like in
+ * `before`. Any other one keeps its estimated ratio to its closest dominator. */
 void match_frequencies(const Unit *before, const Unit *after, const Iterations *old, const Iterations *new,
                        const Frequencies *was, Frequencies *is);
 

@@ -147,7 +147,7 @@ static LatencyKind latency_of(SassClass class, unsigned operation)
     }
 }
 
-/* What follows a fence, ERRBAR and its like, is measured with it. */
+/* The latency of issuing an instruction. What follows a fence, ERRBAR and its like, is measured with it. */
 static LatencyKind issue_of(SassClass class, unsigned operation, uint64_t high)
 {
     enum { MEMBAR = 0x192, SCOPE = 12, SCOPE_CTA = 0, SCOPE_SYSTEM = 3 };

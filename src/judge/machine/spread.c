@@ -7,7 +7,7 @@ enum { ENTRY = -1, PASSES = 2 };
 #define SLOWEST \
     1.42 /* standard deviations from the mean to the largest of eight normal variables: a block of 256 threads */
 
-/* Of a warp at the end of a block: cycles since the last barrier. */
+/* The cycles of a warp since the last barrier, at the end of a block. */
 typedef struct Arrival {
     double share; /* of the warps that come here */
     double mean, variance;

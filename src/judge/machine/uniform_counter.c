@@ -48,7 +48,7 @@ typedef struct Registers {
 static bool registers_have(const Registers *s, unsigned reg) { return s->word[reg / 64] >> reg % 64 & 1; }
 static void registers_add(Registers *s, unsigned reg) { s->word[reg / 64] |= (u64)1 << reg % 64; }
 
-/* What one instruction does to uniform registers. */
+/* The effect of one instruction on uniform registers. */
 typedef struct Effect {
     Registers reads;
     unsigned writes; /* ZERO: none */

@@ -49,8 +49,8 @@ typedef struct Frequencies {
 } Frequencies;
 Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *iterations);
 
-/* What one thread's warp takes, by how often the blocks run, functions that are called included: cycles from its first issue to its
- * last, and instructions. */
+/* The time of one thread's warp, by how often the blocks run, with the functions that are called: cycles from its first
+ * issue to its last, and instructions. */
 typedef struct UnitTime {
     double cycles, instructions;
 } UnitTime;

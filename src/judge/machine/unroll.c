@@ -4,12 +4,12 @@
 
 enum { NONE = SASS_NONE, ALONE = -2, MOST_COPIES = 1024 };
 
-/* What unrolling multiplies, and what other changes seldom touch. */
+/* The classes that unrolling multiplies, and that other changes seldom touch. */
 static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,     SASS_LDG, SASS_STG,
                                          SASS_LDS, SASS_STS, SASS_BAR, SASS_LDGSTS, SASS_ATOM};
 enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD = 3 };
 
-/* Of a loop, or of a whole part, without the loops inside. */
+/* The work of a loop, or of a whole part, without the loops inside. */
 typedef struct Work {
     unsigned of[WORK_CLASSES], all, instructions;
     unsigned inner;       /* loops directly inside */
@@ -134,8 +134,8 @@ static void pair_loops(Side *old, Side *new, bool (*same)(const Work *a, const W
             }
 }
 
-/* Whether the classes show that `many` is no multiple: some has less than half or more than twice its share of the copies, or less
- * than three quarters of it in a loop that is not even half as long again, of which a part may just have gone. */
+/* Whether the classes show that `many` is no multiple: one of them has less than half or more than twice its share of the
+ * copies. In a loop that is not even half as long again, which may only have lost a part, less than three quarters shows it. */
 static bool denies_copies(const Work *one, const Work *many, unsigned copies)
 {
     bool is_short = 2 * many->instructions < 3 * one->instructions;
@@ -195,8 +195,8 @@ static bool alike_once(const Work *a, const Work *b)
     return alike(a, b) && (!a->all || !b->all || (!is_exact_multiple(a, b) && !is_exact_multiple(b, a)));
 }
 
-/* Where the loops of both versions are nested alike, in the same order, each goes with the one in its place, unless it is a
- * multiple of that: what a loop does changes more often than another loop comes there. */
+/* Pairs each loop with the one in its place, if the loops of both versions are nested alike, in the same order. A loop that
+ * is a multiple of the other is not paired. What a loop does changes more often than another loop comes there. */
 static void pair_places(Side *old, Side *new)
 {
     size_t count = old->code->loop_count;
@@ -284,8 +284,9 @@ static double peeled(const Side *side, int loop, const Side *other, int from)
     return other->work[from].all && more > 0 ? more / other->work[from].all : 0;
 }
 
-/* The loop that was unrolled most of those made from loop `from` of the other version does its work, but for half of what one of
- * its iterations does, which those beside it do, and those that were peeled off. Where none was, they share it evenly. */
+/* Shares the iterations of loop `from` of the other version among the loops made from it. The one that was unrolled most
+ * does its work, except for half of what one of its iterations does. That half is done by those beside it, and by
+ * those that were peeled off. If none was unrolled, they share it evenly. */
 static void share_iterations(Side *side, const Side *other, int from)
 {
     unsigned most = 0, loops = 0;

@@ -9,7 +9,7 @@
 #define CYCLES_SAME 1.005
 #define DEAD_BAND 16.0 /* cycles */
 
-/* What a multiprocessor has. All have 64 K registers, given out to a quarter of it in 256 a warp. */
+/* The resources of a multiprocessor. All have 64 K registers, given out to a quarter of it in 256 a warp. */
 typedef struct Multiprocessor {
     unsigned sm, warps, blocks;
     unsigned long shared;
@@ -51,7 +51,7 @@ static unsigned resident_warps(const CubinFunction *function, unsigned sm, unsig
     return (unsigned)blocks * warps;
 }
 
-/* For the size of block that loses most warps; the first one if none does. */
+/* Counts warps for the size of block that loses most; for the first one if none does. */
 static void count_warps(Moved *moved, const Unit *before, const Unit *after)
 {
     static const unsigned sizes[] = {128, 256, 512, 1024};
@@ -91,7 +91,7 @@ static void count_cycles(Moved *moved, const Unit *before, const Unit *after)
     arena_free(&arena);
 }
 
-/* What one of spills and warps gains the other loses. */
+/* Whether one of spills and warps gains and the other loses. */
 static bool trades_spills_for_warps(const Moved *m)
 {
     if (m->warps_unknown || m->warps[0] == m->warps[1] || m->spilled[0] == m->spilled[1])

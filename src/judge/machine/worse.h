@@ -6,21 +6,22 @@
  *   spills         more bytes are spilled and filled;
  *   warps          fewer warps fit on a multiprocessor, by registers, shared memory and barriers, for blocks of the size that
  *                  .reqntid or .maxntid says, or else for one of 128, 256, 512 and 1024 threads;
- *   cycles         a warp takes more than 1 % more cycles: stall counts, waits for scoreboards (latencies.def) and for the slowest warp
- *                  at barriers (spread.h), by how often a block runs (frequency.h, match.h, unroll.h);
+ *   cycles         a warp takes more than 1 % more cycles, by how often a block runs (frequency.h, match.h, unroll.h). These are
+ *                  stall counts, and waits: for scoreboards (latencies.def), for the slowest warp at barriers (spread.h);
  *   instructions   no fewer cycles, and more instructions.
- * Cycles are fewer where they are by more than 0.1 %. A unit is better that is not worse, and has fewer cycles, fewer spills or more
- * warps; or fewer instructions or registers, and at most 0.5 % more cycles.
+ * Cycles are fewer if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles, fewer spills or
+ * more warps; or fewer instructions or registers, and at most 0.5 % more cycles.
  *
- * Where one of spills and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes more than
- * 1 % longer for each warp. It takes for one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
+ * If one of spills and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes more
+ * than 1 % longer for each warp. It takes for one warp of w what its instructions need to issue, or a w-th of its cycles if
+ * that is more.
  *
- * How many warps fit is not known of a kernel with dynamic shared memory, of which only a launch says how much there is: no rule
- * asks for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
+ * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
+ * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
  *
- * Dead band: with as many instructions or fewer, up to 16 cycles in all are no more cycles, whatever the share. The sources of the
- * latencies that are known best differ by 7 or 8 cycles, and where code is scheduled anew one wait gains what another one loses:
- * less than two of these is not resolved. From 1600 cycles on the 1 % is more, so that no loop is covered by the band. */
+ * Dead band: with as many instructions or fewer, up to 16 cycles in all are no more cycles, whatever the share. The sources of
+ * the latencies that are known best differ by 7 or 8 cycles. If code is scheduled anew, one wait gains what another one loses.
+ * Less than two of these is not resolved. From 1600 cycles on the 1 % is more, so that no loop is covered by the band. */
 #ifndef PTXOPT_JUDGE_MACHINE_WORSE_H
 #define PTXOPT_JUDGE_MACHINE_WORSE_H
 
@@ -35,7 +36,7 @@ typedef enum WorseRule {
 } WorseRule;
 enum { WORSE_RULES = 5 };
 
-/* What moved: before and after. */
+/* The figures that may move: before and after. */
 typedef struct Moved {
     unsigned long instructions[2], spilled[2], registers[2], shared[2], barriers[2];
     unsigned long uniform_counters[2]; /* that serve lanes of different ways */
@@ -57,7 +58,7 @@ typedef struct Judgement {
 
 void worse_judge(Judgement *judgement, const Unit *before, const Unit *after);
 
-/* Of the function of that name, which has a section of its own; false where one is missing, or is too large. */
+/* Judges the function of that name, which has a section of its own. False: one is missing, or is too large. */
 bool worse_judge_function(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
 
 /* Which of two versions is to be preferred: 1: the second, -1: the first, 0: neither. `forth` judges the second beside the first,
@@ -67,7 +68,7 @@ int worse_order(const Judgement *forth, const Judgement *back);
 /* "spills", "warps", ...; `rule` is one of WorseRule. */
 const char *worse_name(unsigned rule);
 
-/* What moved, in words, in the arena: "registers 32 to 40, warps 64 to 48 (blocks of 128)". */
+/* Says in words, in the arena, what moved: "registers 32 to 40, warps 64 to 48 (blocks of 128)". */
 const char *worse_describe(Arena *arena, const Judgement *judgement);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include "base/types.h"
 
-/* From now on the children get the signals that ask this process to end. It goes on, and ends as they do. */
+/* Passes the signals that ask this process to end on to the children from now on. It goes on, and ends as they do. */
 void child_forward_signals(void);
 
-/* From now on such a signal ends this process and its children at once, whatever it is doing. */
+/* Lets such a signal end this process and its children at once from now on, whatever the process is doing. */
 void child_end_on_signals(void);
 
-/* What is called before that: it may do what a signal's handler may. NULL: nothing. */
+/* Sets what is called before that. It may do what a signal's handler may; NULL: nothing. */
 void child_on_end(void (*clean)(void));
 
 /* Signals act again as they did at first; one that came before ends the process now. */
@@ -21,7 +21,7 @@ void child_stop_signals(void);
 /* Lets signals wait; `old` is for sigprocmask, which lets them come again. */
 void child_hold_signals(sigset_t *old);
 
-/* As fork(): 0 in the child, where signals act as they did at first. -1 on failure. */
+/* Does what fork() does: 0 in the child, where signals act as they did at first. -1 on failure. */
 int child_fork(void);
 
 /* Ends this process by SIGPROF when it has used so many seconds of CPU time from now on; 0: never. Its children have no limit. */
@@ -33,7 +33,7 @@ int child_wait(int pid);
 /* Runs argv, found as `path`; its standard output and error go to the descriptors, where they are not -1. The wait status. */
 int child_run(const char *path, char **argv, int out, int error);
 
-/* The same without waiting: the number of the child, or -1. */
+/* Does the same without waiting: the number of the child, or -1. */
 int child_start(const char *path, char **argv, int out, int error);
 
 /* Children that run side by side. */

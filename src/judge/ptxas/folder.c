@@ -83,7 +83,7 @@ static void remove_left(void)
 
 /* ---- the own one ------------------------------------------------------------------------------------------------ */
 
-/* Also in the handler of a signal: no more than system calls. */
+/* A signal's handler may call this, too: it makes system calls only. */
 static void clean_up(void)
 {
     char name[16 + sizeof extension];

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What MAKEFLAGS says of it: the last word counts. NULL: nothing. */
+/* The word of MAKEFLAGS that names the job server; the last one counts. NULL: there is none. */
 static const char *find_word(const char *flags)
 {
     static const char *const names[] = {"--jobserver-auth=", "--jobserver-fds="};

@@ -11,10 +11,10 @@ bool real_enter(void);
 /* Whether the file is this program, or one that the call has come through, by device and inode. */
 bool real_has_visited(const char *path);
 
-/* The file to run for `word`, a program's name or path, where the front itself was called as `invoked` (argv[0]): PTXOPT_PTXAS
- * (if the word is a ptxas), the word itself if it is a path, WORD.real beside the front, the next one in PATH, the CUDA
- * toolkit's; it counts as one that the call has come through from then on. NULL where there is none, with the reason in `*why`;
- * both in `arena`. */
+/* The file to run for `word`, a program's name or path. The front itself was called as `invoked` (argv[0]). It looks at
+ * these, in this order: PTXOPT_PTXAS (if the word is a ptxas), the word itself if it is a path, WORD.real beside the front,
+ * the next one in PATH, the CUDA toolkit's. From then on the file counts as one that the call has come through. NULL: there
+ * is none, for the reason in `*why`. Both are in `arena`. */
 const char *real_find(Arena *arena, const char *word, const char *invoked, const char **why);
 
 /* The first program of that name in PATH; NULL. */

@@ -9,14 +9,14 @@ typedef struct Scratch {
     char path[32]; /* under which this process and its children can open it anew */
 } Scratch;
 
-/* In memory; where the system has no such files, in $TMPDIR or /tmp. False if it cannot be had, or has no path. */
+/* Opens a file in memory; if the system has no such files, in $TMPDIR or /tmp. False: it cannot be had, or has no path. */
 bool scratch_open(Scratch *scratch);
 void scratch_close(Scratch *scratch);
 
 /* Empties it. */
 bool scratch_clear(Scratch *scratch);
 
-/* At the end of what has been written. False with errno set. */
+/* Writes at the end of what has been written. False with errno set. */
 bool scratch_write(Scratch *scratch, const char *bytes, size_t count);
 /* Whole contents, owned by the caller (free), NUL-terminated; NULL on failure. */
 char *scratch_read(const Scratch *scratch, size_t *bytes);

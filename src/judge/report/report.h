@@ -92,8 +92,8 @@ typedef struct ReportTaker {
 } ReportTaker;
 void report_take_remark(void *user, const Remark *remark);
 
-/* What the phases did, for a person: "switch of 21 cases at bytecode.cu:163: longest path 6 branches to 2; 9 tails merged; kept:
- * ...". */
+/* Tells what the phases did, for a person: "switch of 21 cases at bytecode.cu:163: longest path 6 branches to 2; 9 tails
+ * merged; kept: ...". */
 char *report_story(Report *report, const ReportKernel *kernel);
 
 /* Marks what the file of allowances names. False after a message. An allowance that nothing needs is said to `messages`. */

@@ -32,7 +32,7 @@ static void add_edge(ReportBlock *block, u32 to)
     vec_push(&block->to, to);
 }
 
-/* Of the source: the second number of the .loc in force where the block starts; 0 where there is none. */
+/* The line of the source: the second number of the .loc in force where the block starts; 0: there is none. */
 static u32 line_of(const Function *fn, const Block *b)
 {
     char text[64];
@@ -72,7 +72,7 @@ static ReportGraph describe_graph(const Function *fn)
 
 /* ---- optimizing --------------------------------------------------------------------------------------------------- */
 
-/* Where a function begins in the source: as a remark of its own, so that one piece of code reads .loc directives. */
+/* Notes where a function begins in the source as a remark of its own, so that one piece of code reads .loc directives. */
 static void remark_start(RemarkWriter *writer, const Module *m, const Function *fn)
 {
     const char *loc = m->text.p + fn->open.beg, *end = m->text.p + fn->close.end;
@@ -206,7 +206,7 @@ static bool group_is_worse(const ReportFile *file, u32 run, const Parts *parts, 
     return worse;
 }
 
-/* What the guard leaves alone: what is worse, with the functions that may call it or that it may call. */
+/* Takes back what the guard would leave alone: what is worse, with the functions that may call it or that it may call. */
 static void revert_worse(const ReportFile *file, u32 run)
 {
     Parts parts;

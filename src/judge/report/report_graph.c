@@ -87,7 +87,7 @@ static char *run_dot(Report *report, const ReportGraph *graph)
     return svg;
 }
 
-/* Without the ids of dot's, which would stand several times in a page. */
+/* Writes the graph without the ids of dot's, which would stand several times in a page. */
 static void put_without_ids(FILE *out, const char *from, const char *end)
 {
     static const char id[] = " id=\"";

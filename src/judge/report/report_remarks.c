@@ -59,7 +59,7 @@ typedef struct Story {
 
 #define tell(story, ...) ((story)->text = arena_append(&(story)->report->arena, (story)->text, "; ", __VA_ARGS__))
 
-/* Where it is: in the source, else in the PTX. Columns are left out. */
+/* The place of the remark: in the source, else in the PTX. Columns are left out. */
 static const char *place_of(Report *report, const ReportRemark *remark)
 {
     if (!remark->source)

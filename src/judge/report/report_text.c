@@ -54,7 +54,7 @@ void report_print_text(FILE *out, Report *report)
 
 /* ---- Markdown ----------------------------------------------------------------------------------------------------- */
 
-/* What Markdown would take for more than text. */
+/* Escapes what Markdown would take for more than text. */
 static void put_escaped(FILE *out, const char *text)
 {
     for (; *text; text++) {

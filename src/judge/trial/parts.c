@@ -62,7 +62,7 @@ static u64 price_of(const Function *fn)
     return price;
 }
 
-/* Of the module's symbols whose names begin as labels do; of all of the text where the IR does not hold it. */
+/* A hash of the module's symbols whose names begin as labels do; of all of the text if the IR does not hold it. */
 static u64 hash_named(const Module *m, const Function *fn)
 {
     u64 hash = FNV_BASIS;

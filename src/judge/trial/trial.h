@@ -23,7 +23,7 @@ AssembleCommand assemble_command(Arena *arena, const char *option, const char *b
 const char *assemble_find(Arena *arena, const char *option, const char *by, const char **why);
 AssembleCommand assemble_call(Arena *arena, const char *ptxas, const char *arch, const char *input);
 
-/* Where trials are assembled. */
+/* The means by which trials are assembled. */
 typedef struct Assembler {
     Arena *arena;
     const AssembleCommand *command;

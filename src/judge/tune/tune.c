@@ -1,9 +1,8 @@
-/* --tune: variants of the options are tried on every kernel, ptxas assembles what differs, and the best one is kept.
- *
- * A round makes the texts of all variants, takes of each group of functions that may call one another the bodies that are new,
- * has them assembled, and judges (machine/worse.h). What is worse by any rule than what the command line makes is no choice,
- * nor what is worse than the untouched text where the command line's is not; of the others the best one is. The next round combines it
- * with other variants that were better. */
+/* --tune: variants of the options are tried on every kernel, ptxas assembles what differs, and the best one is kept. A
+ * round makes the texts of all variants. It takes the bodies that are new of each group of functions that may call one
+ * another, has them assembled, and judges (machine/worse.h). A variant is no choice if it is worse by any rule than what
+ * the command line makes. Nor is it if it is worse than the untouched text, unless the command line's is, too. The best of
+ * the others is taken. The next round combines it with other variants that were better. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +41,7 @@ static bool compare(const Tune *tune, u32 number, const Cubin *before, const Cub
     return !worse;
 }
 
-/* What ptxas makes of the untouched text; NULL where that was not tried, or is what the command line's options make. */
+/* The machine code of the untouched text; NULL: it was not tried, or is what the command line's options make. */
 static const Cubin *untouched(const Tune *tune, u32 number)
 {
     const TuneGroup *group = &tune->group[number];
@@ -88,7 +87,7 @@ static void judge_round(Tune *tune)
     vec_free(&texts);
 }
 
-/* What is chosen is assembled in one text, as it will be: a group that is worse there is left as the command line says. */
+/* Assembles the choices in one text, as they will be: a group that is worse there is left as the command line says. */
 static void judge_choice(Tune *tune)
 {
     TrialText *text = tune_new_text(tune);
@@ -117,7 +116,7 @@ static const char *decision_words(Tune *tune, u32 group)
     return arena_printf(&tune->arena, "-O%u%s%s", tune->options->pipeline.level, *words ? " " : "", words);
 }
 
-/* What moved in a function; "" where nothing did. */
+/* The figures that moved in a function, in words; "": none did. */
 static const char *describe(Tune *tune, const Part *part)
 {
     const TuneGroup *group = &tune->group[part->group];

@@ -59,7 +59,7 @@ void tune_plan_first_round(Tune *tune, TunePlans *plans);
 void tune_plan_next_round(Tune *tune, TunePlans *plans, const u32 *old_best);
 /* Makes the texts of the plans, and takes the candidates from them. */
 void tune_make_candidates(Tune *tune, const TunePlans *plans);
-/* Of the bodies that `parts` holds of a group. */
+/* A hash of the bodies that `parts` holds of a group. */
 u64 tune_hash(const Parts *parts, u32 number);
 /* Adds what `parts` holds of a group to what is to be tried, unless it has been, or is too dear. */
 void tune_add_candidate(Tune *tune, u32 number, const Parts *parts, const char *words);

@@ -47,7 +47,7 @@ static void show_progress(void *user, Trial *trial)
         fprintf(stderr, "\rptxopt: tuning: %u of %u texts assembled ", tune->done, tune->planned);
 }
 
-/* What Ninja has made of the text, if it has been asked. */
+/* Fetches what Ninja has made of the text, if it has been asked. */
 static void fetch_text(Tune *tune, TrialText *text)
 {
     const char *folder = tune->options->tune_read;

@@ -11,8 +11,8 @@ enum {
     MOST_PRICE = 8 /* times the least price: what is dearer is not tried */
 };
 
-/* What is tried beside the command line's options, with --disable of each phase. What the judge cannot see is not among them: that
- * threads of a warp are in different states of a machine. */
+/* The variants that are tried beside the command line's options, with --disable of each phase. None is among
+ * them that the judge cannot judge, such as one for threads of a warp in different states of a machine. */
 static const char *const variants[] = {
     "-O1",
     "-O2",

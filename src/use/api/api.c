@@ -146,7 +146,7 @@ static ptxopt_status fill(Call *call)
     return enough ? call->status : PTXOPT_NO_MEMORY;
 }
 
-/* Of a caller that knows fewer members, those are 0. */
+/* The request of a caller that may know fewer members: those are 0. */
 static ptxopt_request complete(const ptxopt_request *request)
 {
     ptxopt_request whole = {0};

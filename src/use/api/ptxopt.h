@@ -39,7 +39,7 @@ typedef enum ptxopt_status {
     PTXOPT_OUT_OF_TIME = 5, /* the request's limit is over */
 } ptxopt_status;
 
-/* What is asked for. Members that are 0 ask for nothing; later versions of the library may add some at the end. */
+/* A request. Members that are 0 ask for nothing; later versions of the library may add some at the end. */
 typedef struct ptxopt_request {
     size_t size;      /* sizeof(ptxopt_request) */
     const char *text; /* the module; needs no NUL at its end */
@@ -71,7 +71,7 @@ PTXOPT_API void ptxopt_free(ptxopt_result *result);
 PTXOPT_API const char *ptxopt_version(void);
 /* PTXOPT_ABI of the library that is loaded. */
 PTXOPT_API int ptxopt_abi(void);
-/* What a status is, in words. */
+/* The meaning of a status, in words. */
 PTXOPT_API const char *ptxopt_status_text(ptxopt_status status);
 
 #ifdef __cplusplus

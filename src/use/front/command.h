@@ -1,4 +1,4 @@
-/* What a command line of ptxas or cicc asks for. */
+/* The command lines of ptxas and cicc: what they ask for. */
 #ifndef PTXOPT_USE_FRONT_COMMAND_H
 #define PTXOPT_USE_FRONT_COMMAND_H
 
@@ -15,7 +15,7 @@ typedef struct FrontCommand {
 /* argv[0] is the program. The names point into argv. */
 FrontCommand front_ptxas_command(int argc, char **argv);
 
-/* Of cicc, `output` is the PTX that it writes. */
+/* Reads the command line of cicc: `output` is the PTX that it writes. */
 FrontCommand front_cicc_command(int argc, char **argv);
 
 #endif

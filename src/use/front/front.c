@@ -4,9 +4,9 @@
  *   ptxas ARGUMENTS                               in its place, under its name; ptxas-blackwell too
  *   ptxopt-cicc [OPTIONS --] cicc ARGUMENTS       nvcc --cicc-prefix=ptxopt-cicc
  *
- * Whatever ptxopt cannot do, and whatever ptxas refuses of what it made, is assembled from the original: the worst that the front
- * does is nothing. It takes its place by exec wherever the original is to be assembled. The optimizer runs in a process of its
- * own, so that not even a fault of it is seen, and so does the guard, which asks ptxas whether the optimized text is worse. */
+ * What ptxopt cannot do, and what ptxas refuses of its text, is assembled from the original. The worst that the front does is
+ * nothing. If the original is to be assembled, ptxas takes the front's place by exec. The optimizer runs in a process of its own,
+ * so that not even a fault of it is seen. So does the guard, which asks ptxas whether the optimized text is worse. */
 #define _GNU_SOURCE
 #include "use/front/front.h"
 
@@ -32,7 +32,8 @@
 #include "check/proof/proof.h"
 #include "version.h"
 
-/* What runs longer is taken for hanging: a kernel that is worth an hour of ptxas may be worth an hour more. */
+/* The time after which the guard is taken for hanging: a kernel that is worth an hour of ptxas may be worth an hour
+ * more. */
 enum { GUARD_SECONDS = 3600 };
 
 typedef enum Mode { MODE_OFF, MODE_ON, MODE_STRICT } Mode;
@@ -211,7 +212,7 @@ static void __attribute__((noreturn)) pass_on(Front *front, const char *result, 
     exit(error == ENOENT ? CHILD_CANNOT_RUN : CHILD_CANNOT_RUN - 1);
 }
 
-/* With the name of the input as the user wrote it in place of `input`; NULL: as it is. */
+/* Copies messages. The name of the input as the user wrote it takes the place of `input`; NULL: nothing is replaced. */
 static void copy_messages(const Front *front, const Scratch *from, const char *input, FILE *to)
 {
     size_t bytes = 0, len = input ? strlen(input) : 0;
@@ -270,7 +271,7 @@ static void __attribute__((noreturn)) print_version(Front *front)
 
 /* ---- optimizing ------------------------------------------------------------------------------------------------- */
 
-/* In a process of its own; messages go to the descriptor. NULL, or why there is no output. */
+/* Optimizes in a process of its own; messages go to the descriptor. NULL, or why there is no output. */
 static const char *run_optimizer(Front *front, const char *input, const char *output, const Scratch *messages)
 {
     double start = clock_now();
@@ -341,7 +342,7 @@ static const char *assemble(Front *front, Scratch *text)
     return "the optimized text was not assembled";
 }
 
-/* What ptxas writes where no output is named. */
+/* The file that ptxas writes if no output is named. */
 static const char default_output[] = "elf.o";
 
 static bool copy_file(const char *from, const char *to)
@@ -423,7 +424,8 @@ static const char *deliver_guarded(Front *front, const GuardFiles *files, const 
     return NULL;
 }
 
-/* In a process of its own. NULL: the text is what is to be assembled; or why it is not. Does not return where that is done. */
+/* Reads what the guard, in a process of its own, has decided. NULL: the text is to be assembled; or why it is not. Does not
+ * return if that is done already. */
 static const char *take_verdict(Front *front, GuardFiles *files, int status, const Scratch *messages)
 {
     size_t bytes = 0;

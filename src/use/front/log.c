@@ -16,7 +16,7 @@ static void put_member(FILE *out, const char *name, const char *value)
     json_put_string(out, value);
 }
 
-/* What a line holds up to the tab or its end; answers what follows. */
+/* Writes the field that a line holds up to the tab or its end; answers what follows. */
 static const char *put_field(FILE *out, const char *name, const char *at)
 {
     size_t len = strcspn(at, "\t\n");

@@ -21,7 +21,7 @@ static const char *join(Arena *arena, const char *folder, const char *name)
     return arena_printf(arena, "%s/%s", folder, name);
 }
 
-/* Without symbolic links; NULL with errno set where there is no such file. */
+/* The path without symbolic links; NULL with errno set: there is no such file. */
 static const char *real_path(Arena *arena, const char *path)
 {
     char *real = realpath(path, NULL), *copy = real ? arena_copy(arena, real, strlen(real)) : NULL;
@@ -79,7 +79,7 @@ static const char *link_all(Arena *arena, const char *from, const char *to)
 
 /* ---- an earlier shadow ------------------------------------------------------------------------------------------- */
 
-/* What the symbolic link says; NULL where it is none, or there is none. */
+/* The path that the symbolic link holds; NULL: it is none, or is not there. */
 static const char *link_target(Arena *arena, const char *path)
 {
     char target[PATH_MAX];

@@ -7,10 +7,11 @@
 
 enum { SLOTS = 8 };
 
-/* What the wrappers call: a slot is taken once, and never given back. */
+/* The functions that the wrappers call. A slot is taken once, and never given back. */
 static _Atomic(void *) real_of[HOOK_COUNT][SLOTS];
 
-/* Where there is no real function: CUDA_ERROR_NOT_FOUND, NVRTC_ERROR_INTERNAL_ERROR, NVJITLINK_ERROR_INTERNAL. */
+/* The errors that are answered if there is no real function: CUDA_ERROR_NOT_FOUND, NVRTC_ERROR_INTERNAL_ERROR,
+ * NVJITLINK_ERROR_INTERNAL. */
 static const int error_of[] = {[REAL_DRIVER] = 500, [REAL_NVRTC] = 11, [REAL_NVJITLINK] = 6};
 
 #define SLOT(slot, function, name, parameters, arguments)                                              \
@@ -53,7 +54,7 @@ static const Hook hook[HOOK_COUNT] = {
 #include "use/preload/hooks.def"
 };
 
-/* Not strcmp: libraries that replace it ask dlsym for it. */
+/* Compares without strcmp(): libraries that replace it ask dlsym for it. */
 static bool is_equal(const char *a, const char *b)
 {
     while (*a && *a == *b)

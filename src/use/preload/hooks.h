@@ -8,7 +8,7 @@
 
 #define HOOK_REST(...) __VA_ARGS__
 
-/* What programs link. */
+/* The functions that programs link. */
 #define HOOK(library, name, parameters, arguments) __attribute__((visibility("default"))) int name parameters;
 #define HOOK_AS(library, function, name, parameters, arguments) HOOK(library, name, parameters, arguments)
 #include "use/preload/hooks.def"

@@ -22,7 +22,7 @@ static Dlsym *libc_dlsym(void)
     return (Dlsym *)found;
 }
 
-/* In the library of that path, if it is loaded, and those that it needs. */
+/* Looks the name up in the library of that path, if it is loaded, and in those that it needs. */
 static void *in_library(const char *path, const char *name)
 {
     void *handle = path && *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -57,7 +57,7 @@ static void *seen_by(const void *caller, const char *name)
 
 void *real_for(const char *name, RealLibrary library, const void *caller)
 {
-    /* For calls that a library passes on by a jump, so that the caller is another one. */
+    /* These are asked for calls that a library passes on by a jump, so that the caller is another one. */
     static const char *const usual[][4] = {
         [REAL_DRIVER] = {"libcuda.so.1", "libcuda.so"},
         [REAL_NVRTC] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
@@ -70,7 +70,7 @@ void *real_for(const char *name, RealLibrary library, const void *caller)
     return found;
 }
 
-/* What `handle` has under the name of a hook. */
+/* The function that `handle` has under the name of a hook. */
 static void *look_up(u32 h, void *handle, const char *name, const void *caller)
 {
     void *found = handle == RTLD_DEFAULT ? NULL : libc_dlsym()(handle, name);

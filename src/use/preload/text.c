@@ -12,7 +12,7 @@
 #include "use/front/limit.h"
 #include "use/front/log.h"
 
-/* What the environment said when it was first asked. */
+/* The environment as it was when it was first asked. */
 static struct {
     bool off;
     const char *limit; /* PTXOPT_LIMIT; NULL */
@@ -106,7 +106,7 @@ ptxopt_result *text_optimize(const char *function, const void *text, size_t limi
     return NULL;
 }
 
-/* What the file holds up to a NUL, owned by the caller; NULL where that is nothing, or cannot be had. */
+/* The text of the file up to a NUL, owned by the caller; NULL: it is empty, or cannot be had. */
 static char *read_text(const char *path)
 {
     char *text = NULL;

@@ -5,7 +5,7 @@
 #include "use/api/ptxopt.h"
 #include "base/types.h"
 
-/* Not with PTXOPT=off. */
+/* Whether texts are optimized: not with PTXOPT=off. */
 bool text_wanted(void);
 
 /* A call of a hook. Within one, other hooks of the thread do nothing: libraries call each other, and themselves. */
@@ -16,7 +16,7 @@ void text_leave(void);
  * what does not begin as PTX does is no PTX. `function` is who asks, for the log; NULL: no log. */
 ptxopt_result *text_optimize(const char *function, const void *text, size_t limit);
 
-/* The same of a file; NULL also where it cannot be read. */
+/* Does the same for a file; NULL also if it cannot be read. */
 ptxopt_result *text_optimize_file(const char *function, const char *path);
 
 /* A number for each of some pointers; 0 where none was put. */
