@@ -106,7 +106,9 @@ linkage: T_EXTERN { lower_linkage(p, true, @1); } | linkage_word { lower_linkage
 linkage_word: T_VISIBLE | T_WEAK | T_COMMON;
 
 target_words: T_NAME { lower_target(p, @1); } | T_OPCODE_WORD { lower_target_joined(p, @1); } | target_words ',' T_NAME { lower_target(p, @3); } | target_words ',' T_OPCODE_WORD { lower_target_joined(p, @3); };
-file_operands: T_INTEGER T_STRING | T_INTEGER T_STRING ',' T_INTEGER ',' T_INTEGER;
+file_operands: T_INTEGER T_STRING   { lower_file_without_time(p, (Span){@2.end, @2.end}); }
+    | T_INTEGER T_STRING ',' T_INTEGER ',' T_INTEGER { if (!$4.i) lower_file_without_time(p, (Span){@2.end, @6.end}); }
+    ;
 strings: T_STRING | strings ',' T_STRING;
 
 /* ---- debug sections ---- */

@@ -282,6 +282,14 @@ case_ '--remarks to a named pipe' 'mkfifo pipe; cat pipe >r.yaml & ptxopt -O1 --
     [ -p pipe ]; awk "$records" r.yaml'
 case_ '--remarks that cannot be written' 'refused --remarks=d/r.yaml in.ptx; says "cannot write .d/r.yaml.: No such file"'
 case_ '--remarks to a full device' 'refused -O1 --remarks=/dev/full in.ptx; says "cannot write ./dev/full.: No space left"'
+# dated: the module with a .file of each kind: without a time, with one that ptxas takes for none, and with one
+dated() { printf '%s\n' ".version ${1:-8.0}" '.target sm_80' '.address_size 64' '// .file 3 "c.cu"' ".file 1 \"a.cu\"$2 // first" '.visible .entry k() { ret; }' ".file 2 \"b .file 1 x.cu\" , $3, 7" ".file 4 \"d.cu\"$2"; }
+case_ '--reproducible gives files without a time one' 'dated 8.0 "" 0 >a.ptx; dated 8.0 ", 77, 0" 0 | sed "s/ , 0, 7/, 77, 0/" >b.ptx; SOURCE_DATE_EPOCH=77 ptxopt --reproducible a.ptx -o c.ptx; cmp b.ptx c.ptx; SOURCE_DATE_EPOCH=77 ptxopt a.ptx -o d.ptx; cmp a.ptx d.ptx
+    SOURCE_DATE_EPOCH=77 ptxopt --reproducible b.ptx -o d.ptx; cmp b.ptx d.ptx; dated 8.0 "" 9 >a.ptx; SOURCE_DATE_EPOCH=8 ptxopt --reproducible a.ptx -o d.ptx; dated 8.0 ", 8, 0" 9 | cmp d.ptx -'
+case_ '--reproducible without SOURCE_DATE_EPOCH, and of the first second' 'dated 8.0 "" 9 >a.ptx; dated 8.0 ", 1, 0" 9 >b.ptx; for e in "" 0 1; do SOURCE_DATE_EPOCH=$e ptxopt --reproducible a.ptx -o c.ptx; cmp b.ptx c.ptx; done; unset SOURCE_DATE_EPOCH; ptxopt --reproducible a.ptx -o c.ptx; cmp b.ptx c.ptx'
+case_ '--reproducible before PTX ISA 3.2, which knows no times' 'for v in 2.3 3.1; do dated $v "" 9 >a.ptx; ptxopt --reproducible a.ptx -o b.ptx; cmp a.ptx b.ptx; done; dated 3.2 "" 9 >a.ptx; ptxopt --reproducible a.ptx -o b.ptx; not cmp a.ptx b.ptx'
+case_ '--reproducible and a function that changes' 'echo ".file 9 \"z\"" >>in.ptx; ptxopt in.ptx -o a.ptx; ptxopt --reproducible in.ptx -o b.ptx; sed "s/^\(.*[.]file.*\"\)\$/\1, 1, 0/" a.ptx | cmp - b.ptx; not cmp a.ptx b.ptx'
+case_ '--reproducible and a time that is none' 'for e in x -1 1.5 1e3 " 1" 9223372036854775808; do export SOURCE_DATE_EPOCH=$e; refused --reproducible in.ptx; says "SOURCE_DATE_EPOCH is a number of seconds, not"; ptxopt in.ptx -o o; done; SOURCE_DATE_EPOCH=9223372036854775807 ptxopt --reproducible in.ptx -o o'
 case_ '--dump-cfg' 'ptxopt -O1 --dump-cfg=graphs in.ptx -o out.ptx; cmp out.ptx want.ptx
     [ "$(ls graphs | tr "\n" " ")" = "fold.dot plain.dot unknown.dot " ]; grep -q "label=\"T\"" graphs/fold.dot
     if command -v dot >/dev/null; then for graph in graphs/*; do dot -Tsvg "$graph" -o /dev/null; done; fi'

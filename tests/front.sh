@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/front
-unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH PTXOPT_LIMIT
+unset SOURCE_DATE_EPOCH PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH PTXOPT_LIMIT
 export PTXOPT_GUARD=off # the stand-in makes no machine code: the guard is tests/guard.sh's
 rm -rf "$WORK"
 mkdir -p "$WORK/input/bin" "$WORK/tmp"
@@ -149,6 +149,10 @@ case_ 'PTXOPT_LIMIT and the guard' 'long_function 40000 >long.ptx; PTXOPT_LIMIT=
 case_ 'PTXOPT_LIMIT that is long enough, and none' 'for l in 100 60.5 0 off ""; do PTXOPT_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; not says PTXOPT_LIMIT; done; not grep -q warning log; unset PTXOPT_LIMIT; front ptxas in.ptx -o o; cmp o want.ptx'
 case_ 'PTXOPT_LIMIT that makes no sense breaks nothing, and is said once' 'for l in x -1 1s 1e3 1.2.3 . 99999999999 " 1" on; do rm -f log; PTXOPT_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; not says PTXOPT_LIMIT; grep -q "\"warning\": \"PTXOPT_LIMIT takes" log
         PTXOPT_LOG= PTXOPT_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; [ "$(grep -c "warning: PTXOPT_LIMIT takes" said)" = 1 ]; done'
+case_ 'SOURCE_DATE_EPOCH: what is assembled says no other time' 'printf "%s\n" ".file 1 \"a.cu\"" >>same.ptx; front ptxas same.ptx -o o; cmp o same.ptx; SOURCE_DATE_EPOCH=77 front ptxas same.ptx -o o; sed "s/a.cu\"/&, 77, 0/" same.ptx | cmp - o
+    SOURCE_DATE_EPOCH=77 front --reproducible -- ptxas same.ptx -o p; cmp o p; front --reproducible -- ptxas same.ptx -o p; sed "s/77/1/" o | cmp - p; export FAKE_PTX=same.ptx; SOURCE_DATE_EPOCH=77 cicc cicc x -o p; cmp o p'
+case_ 'SOURCE_DATE_EPOCH that makes no sense breaks nothing' 'for e in x 1.5 -3; do rm -f log; SOURCE_DATE_EPOCH=$e exits 0 front ptxas in.ptx -o o; cmp o want.ptx; not says SOURCE_DATE; grep -q "\"warning\": \"SOURCE_DATE_EPOCH is no number" log; done
+    SOURCE_DATE_EPOCH=x PTXOPT_LIMIT=x front ptxas in.ptx -o o; tail -1 log | grep -q "SOURCE_DATE.*; PTXOPT_LIMIT takes"; export SOURCE_DATE_EPOCH=x; exits 1 front --reproducible -- ptxas in.ptx -o p; says "is a number of seconds"; PTXOPT_LOG= exits 0 front ptxas in.ptx -o o; [ "$(grep -c "warning: SOURCE_DATE" said)" = 1 ]'
 case_ 'PTXOPT_LOG that cannot be written' 'PTXOPT_LOG=/dev/full exits 0 front ptxas in.ptx -o o; PTXOPT_LOG=$PWD/no/log exits 0 front ptxas in.ptx -o o
     cmp o want.ptx; not says ptxopt'
 case_ 'PTXOPT_PTXAS' 'mv bin/ptxas other; PTXOPT_PTXAS=$PWD/other front ptxas in.ptx -o o; cmp o want.ptx'
@@ -286,6 +290,9 @@ if [ -n "$PTXAS" ]; then
     case_ 'ptxas: -v names no other file' 'exits 0 front "$PTXAS" -v -arch=sm_80 in.ptx -o o; says "Compiling entry function .fold."; not says /dev/fd'
     case_ 'ptxas: bad PTX as ptxas alone' 'exits 255 "$PTXAS" bad.ptx -o o; mv said alone; exits 255 front "$PTXAS" bad.ptx -o o; cmp said alone'
     case_ 'ptxas: a virtual target without -o' 'exits 0 front "$PTXAS" -arch=compute_80 in.ptx; [ ! -e elf.o ]'
+    case_ 'ptxas: the same cubin whenever the source was written' 'echo x >a.cu; { sed "/^{/a .loc 1 1 1" same.ptx; echo ".file 1 \"$PWD/a.cu\""; } >a.ptx
+        build() { touch -d "@$1" a.cu; front "$PTXAS" -lineinfo -arch=sm_80 a.ptx -o $2; }; build 1000000 a; build 2000000 b; unset PTXOPT_GUARD; SOURCE_DATE_EPOCH=77 build 1000000 c; echo xx >a.cu; SOURCE_DATE_EPOCH=77 build 2000000 d; cmp c d
+        touch -d @77 a.cu; "$PTXAS" -lineinfo -arch=sm_80 a.ptx -o e; cmp -s a b || not cmp -s a c; SOURCE_DATE_EPOCH=78 build 2000000 f; cmp -s a b || not cmp -s c f'
     case_ 'ptxas: several threads' 'exits 0 front "$PTXAS" -arch=sm_80 -split-compile 2 in.ptx -o o; [ -s o ]'
 fi
 

@@ -95,6 +95,7 @@ void module_free(Module *m)
     vec_free(&m->functions);
     vec_free(&m->syms);
     vec_free(&m->other_names);
+    vec_free(&m->undated_files);
     intern_free(&m->names);
 }
 

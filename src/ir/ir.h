@@ -288,6 +288,7 @@ struct Module {
     VEC(Function *) functions;     /* in text order, including prototypes */
     VEC(Sym) syms;                 /* [0] unused */
     VEC(const Name *) other_names; /* OPND_NAME */
+    VEC(Span) undated_files;       /* of each .file without a time, in text order: where time and size stand, or should */
     const char *fresh_stem;        /* new names start with %STEM_ or $L__STEM_; chosen when the first one is made */
 };
 
@@ -427,7 +428,8 @@ const Name *reg_fresh_stem(Function *fn);
 
 #include <stdio.h>
 typedef struct PrintOptions {
-    bool reprint; /* print every function from its operands, even if it was not changed */
+    bool reprint;  /* print every function from its operands, even if it was not changed */
+    u64 file_time; /* of each .file directive without one; 0: they stay without */
 } PrintOptions;
 /* Whether the function is printed from the IR, and not as its own text. */
 bool print_is_anew(const Function *fn, const PrintOptions *options);

@@ -440,17 +440,38 @@ void print_function(FILE *out, Function *fn, const PrintOptions *options)
     printer_flush(&p);
 }
 
+/* Whether the module may say when its sources were written: a feature of PTX ISA 3.2. */
+static bool may_date_files(const Module *m)
+{
+    return m->version_major > 3 || (m->version_major == 3 && m->version_minor >= 2);
+}
+
+/* Copies text outside of functions. `files` counts the .file directives without a time that have been passed. */
+static void emit_between(Printer *p, const Module *m, u64 file_time, u32 beg, u32 end, u32 *files)
+{
+    for (; file_time && *files < m->undated_files.n && m->undated_files.v[*files].beg <= end; ++*files) {
+        Span times = m->undated_files.v[*files];
+        printer_source(p, beg, times.beg);
+        emit_cstr(p, ", ");
+        printer_unsigned(p, file_time);
+        emit_cstr(p, ", 0");
+        beg = times.end;
+    }
+    printer_source(p, beg, end);
+}
+
 void print_module(FILE *out, Module *m, const PrintOptions *options)
 {
     Printer p;
-    u32 copied = 0;
+    u32 copied = 0, files = 0;
+    u64 file_time = may_date_files(m) ? options->file_time : 0;
     printer_init(&p, out, m->text);
     for (u32 f = 0; f < m->functions.n; f++) {
         Function *fn = m->functions.v[f];
-        printer_source(&p, copied, fn->text.beg);
+        emit_between(&p, m, file_time, copied, fn->text.beg, &files);
         emit_function(&p, fn, options);
         copied = fn->text.end;
     }
-    printer_source(&p, copied, m->text.len);
+    emit_between(&p, m, file_time, copied, m->text.len, &files);
     printer_flush(&p);
 }

@@ -426,6 +426,8 @@ void lower_address_size(Lower *p, Val v, Span at)
     p->last_end = at.end;
 }
 
+void lower_file_without_time(Lower *p, Span times) { vec_push(&p->module->undated_files, times); }
+
 /* The length of the text without NULs at its end, which belong to no statement: a program that loads a module from memory
  * writes one. */
 static u32 length_without_nuls(Str text)

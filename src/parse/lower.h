@@ -174,6 +174,7 @@ void lower_version(Lower *p, Span number);
 void lower_target(Lower *p, Span word);
 void lower_target_joined(Lower *p, Span word); /* `sm_75.address_size`: two tokens without a blank between them */
 void lower_address_size(Lower *p, Val v, Span at);
+void lower_file_without_time(Lower *p, Span times); /* where the two numbers stand, or should */
 void lower_mention(Lower *p, Val v); /* a name in debug data or an initialiser; if it is a label, it must stay */
 void lower_statement_end(Lower *p, Span at);
 /* The start of the blanks and comments that lead a statement at `beg`: after the line of the statement before. */

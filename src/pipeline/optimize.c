@@ -50,7 +50,7 @@ static ToolStatus run_pipeline(const Options *options, const Validator *validato
 static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
 {
     double start = stats_clock(stats);
-    PrintOptions print = {.reprint = options->pipeline.reprint};
+    PrintOptions print = {.reprint = options->pipeline.reprint, .file_time = options->file_time};
     Output output;
     if (!output_open(&output, options->output))
         return optimize_file_error("write", options->output);

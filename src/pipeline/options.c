@@ -1,6 +1,7 @@
 /* The command line of ptxopt, one option after the other. */
 #include "pipeline/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,27 @@ static void take_glob(OptionParser *parser, const char *option, const char *glob
     vec_push(globs, glob);
 }
 
+bool options_source_date(u64 *seconds)
+{
+    const char *text = getenv("SOURCE_DATE_EPOCH");
+    i64 number = 0;
+    *seconds = 0;
+    if (!text || !*text)
+        return true;
+    if (!knob_parse_number(text, 0, INT64_MAX, &number))
+        return false;
+    *seconds = number ? (u64)number : 1;
+    return true;
+}
+
+static void take_reproducible(OptionParser *parser)
+{
+    if (!options_source_date(&parser->options->file_time))
+        option_complain(parser, "SOURCE_DATE_EPOCH is a number of seconds, not '%s'", getenv("SOURCE_DATE_EPOCH"));
+    if (!parser->options->file_time)
+        parser->options->file_time = 1;
+}
+
 static void take_option(OptionParser *parser, u32 id, const char *argument)
 {
     Options *options = parser->options;
@@ -100,6 +122,7 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     case OPTION_OUTPUT: take_file(parser, "-o", argument, &options->output); break;
     case OPTION_STRICT: options->strict = true; break;
     case OPTION_REPRINT: pipeline->reprint = true; break;
+    case OPTION_REPRODUCIBLE: take_reproducible(parser); break;
     case OPTION_LEVEL: option_take_level(parser, argument); break;
     case OPTION_PHASES: take_phases(parser, "--phases", argument); break;
     case OPTION_PASSES: take_phases(parser, "--passes", argument); break;
@@ -161,7 +184,8 @@ static bool is_for_library(u32 id)
         OPTION_STRICT,        OPTION_REPRINT,       OPTION_LEVEL,           OPTION_PHASES,       OPTION_PASSES,
         OPTION_DISABLE,       OPTION_STOP_AFTER,    OPTION_OPTIMIZE_DEBUG,  OPTION_IGNORE_EXITS, OPTION_TUNED,
         OPTION_ONLY_FUNCTION, OPTION_SKIP_FUNCTION, OPTION_STATS,           OPTION_TIME,         OPTION_PRINT_BEFORE,
-        OPTION_PRINT_AFTER,   OPTION_VERIFY_EACH,   OPTION_OPT_BISECT_LIMIT};
+        OPTION_PRINT_AFTER,   OPTION_VERIFY_EACH,   OPTION_OPT_BISECT_LIMIT,
+        OPTION_REPRODUCIBLE};
     for (u32 k = 0; k < COUNT_OF(ids); k++)
         if (ids[k] == id)
             return true;

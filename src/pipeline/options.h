@@ -32,7 +32,8 @@ typedef struct Options {
     bool prove_each;    /* prove after every phase as well */
     const char *solver; /* the prover's solver; NULL: none */
     bool time;
-    bool strict; /* unknown words are errors */
+    bool strict;   /* unknown words are errors */
+    u64 file_time; /* of --reproducible: of each .file directive without a time; 0: not given */
     PipelineConfig pipeline;
     int argc; /* the command line as given, for reports */
     char **argv;
@@ -53,6 +54,8 @@ OptionsResult options_parse_words(Options *options, const Words *words, FILE *ou
 /* Parses words like options_parse_words(), but reports options that write files, ask another program or end this one. */
 OptionsResult options_parse_library(Options *options, const Words *words, FILE *messages);
 void options_free(Options *options);
+/* The time in SOURCE_DATE_EPOCH, at least 1, which ptxas takes for a time; 0: it is not set. False: it is no number. */
+bool options_source_date(u64 *seconds);
 /* Prints the statistics and times that the options ask for. */
 void options_print_stats(const Options *options, const Stats *stats, FILE *out);
 

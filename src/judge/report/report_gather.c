@@ -100,7 +100,7 @@ static bool optimize(Report *report, ReportFile *file, Reading *text, FILE *out)
     stats_free(&stats);
     if (result != PIPELINE_OK)
         return false;
-    PrintOptions print = {.reprint = report->options.pipeline.reprint};
+    PrintOptions print = {.reprint = report->options.pipeline.reprint, .file_time = report->options.file_time};
     print_module(out, text->module, &print);
     return true;
 }

@@ -96,17 +96,32 @@ static void take_guard(Front *front)
     fail(front, "PTXOPT_GUARD takes on, off or search, not '%s'", text);
 }
 
-/* A limit that makes no sense is said in the log, or, where there is none, to the user; the build goes on. */
+/* A variable that makes no sense is said in the log, or, where there is none, to the user; the build goes on. */
+static void warn(Front *front, const char *warning)
+{
+    const char *log = getenv("PTXOPT_LOG"), *before = front->log.warning;
+    if (!log || !*log)
+        fprintf(stderr, "%s: warning: %s\n", front->name, warning);
+    front->log.warning = before ? arena_printf(&front->arena, "%s; %s", before, warning) : warning;
+}
+
 static void take_limit(Front *front, const char *input)
 {
     struct stat st;
     const Options *o = &front->options;
     u64 bytes = stat(input, &st) == 0 && st.st_size > 0 ? (u64)st.st_size : 0;
-    const char *log = getenv("PTXOPT_LOG");
-    front->options.cpu_limit = limit_seconds(getenv("PTXOPT_LIMIT"), bytes,
-                                             o->prove != PROVING_NOT || o->pipeline.verify_each, &front->log.warning);
-    if (front->log.warning && (!log || !*log))
-        fprintf(stderr, "%s: warning: %s\n", front->name, front->log.warning);
+    const char *warning = NULL;
+    front->options.cpu_limit =
+        limit_seconds(getenv("PTXOPT_LIMIT"), bytes, o->prove != PROVING_NOT || o->pipeline.verify_each, &warning);
+    if (warning)
+        warn(front, warning);
+}
+
+/* Whoever sets SOURCE_DATE_EPOCH wants the same bytes from the same sources. */
+static void take_source_date(Front *front)
+{
+    if (!front->options.file_time && !options_source_date(&front->options.file_time))
+        warn(front, "SOURCE_DATE_EPOCH is no number of seconds: it is not obeyed");
 }
 
 /* The words of PTXOPT_FLAGS: blanks stand between them. */
@@ -594,6 +609,7 @@ int front_main(int argc, char **argv)
         pass_on(&front, "bypassed", front.asked.bypass);
     if (asks_for_text)
         refuse_text(&front);
+    take_source_date(&front);
     if (front.cicc)
         front_for_cicc(&front);
     front_for_ptxas(&front);
