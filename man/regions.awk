@@ -1,6 +1,6 @@
 # Writes the generated parts of the manual pages. usage:
 #   awk -v part=PART [-v phase=NAME] -f man/regions.awk man/details.mdoc HELP
-# PART is options, knobs (of one phase if that is given), or phases; HELP is what `ptxopt --help` prints, or, for phases,
+# PART is options, promises, knobs (of one phase if that is given), or phases; HELP is what `ptxopt --help-hidden` prints, or, for phases,
 # `ptxopt --list-phases`. man/details.mdoc holds what the pages say beyond that:
 #   @--name     the lines up to the next `@` take the place of the help text
 #   +--name     they follow it
@@ -40,21 +40,19 @@ function item(option, text,  initial, name)
     if (option == "")
         return
     if (part == "knobs") {
-        if (phase != "" && index(text, phase ": ") != 1)
+        if (phase != "" && phase != owner)
             return
         initial = text
         sub(/.*\(default: /, "", initial)
         sub(/\)$/, "", initial)
         sub(/ \(default: [^()]*\)$/, "", text)
-        if (phase != "")
-            sub(/^[a-z-]*: /, "", text)
     }
     name = key(option)
-    print head(option)
+    print part == "promises" ? ".It Cm " option : head(option)
     if (("@" name) in details)
         printf "%s", details["@" name]
     else
-        print part == "knobs" && phase == "" ? text "." : sentence(text)
+        print part == "knobs" && phase == "" ? owner ": " text "." : sentence(text)
     if (part == "knobs")
         print "Default: " initial "."
     printf "%s", details["+" name]
@@ -62,7 +60,7 @@ function item(option, text,  initial, name)
 }
 
 FNR == NR {
-    if (/^[@+]-/) { at = $1; details[at] = ""; next }
+    if (/^[@+][-a-z]/) { at = $1; details[at] = ""; next }
     if (at != "" && !/^#/)
         details[at] = details[at] $0 "\n"
     next
@@ -79,13 +77,13 @@ part == "phases" {
     option = ""
     if (part == "options" && open)
         print ".El"
-    knobs = /^Knobs/
-    open = inside = knobs ? part == "knobs" : part == "options"
+    owner = substr($3, 1, length($3) - 1)
+    open = inside = part == (/^Knobs of / ? "knobs" : /^Promises/ ? "promises" : "options")
     if (part == "options" && open)
         print ".Ss " substr($0, 1, length($0) - 1) "\n.Bl -tag -width Ds"
     next
 }
-inside && /^  -/ {
+inside && /^  [-a-z0-9]/ {
     item(option, text)
     option = substr($0, 3)
     text = ""

@@ -2,14 +2,14 @@
 # Writes the generated regions of the manual pages and of README.md anew, from what build/ptxopt says of its tables.
 # usage: [BUILD=build] man/update.sh [FOLDER]    into FOLDER, and not over the pages, where one is named
 #
-# A region begins with a line `.\" BEGIN options`, `knobs [PHASE]`, `phases` or `left-out`, and ends with `.\" END`; in README.md with
+# A region begins with a line `.\" BEGIN options`, `promises`, `knobs [PHASE]`, `phases` or `left-out`, and ends with `.\" END`; in README.md with
 # `<!-- BEGIN phases -->` and `<!-- END -->`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 to=${1:-}
 help=$BUILD/help.txt phases=$BUILD/phases.txt
-"$BUILD/ptxopt" --help >"$help" && "$BUILD/ptxopt" --list-phases >"$phases" || exit 1
+"$BUILD/ptxopt" --help-hidden >"$help" && "$BUILD/ptxopt" --list-phases >"$phases" || exit 1
 
 # region PART [PHASE]
 region()

@@ -103,6 +103,11 @@ case_ 'a named pipe as input' 'mkfifo pipe; cat in.ptx >pipe & ptxopt -O1 pipe -
 case_ 'a device' 'ptxopt in.ptx -o /dev/null; [ -c /dev/null ]'
 
 case_ 'no such input' 'refused missing.ptx; says "ptxopt: error: cannot read .missing.ptx.: No such file or directory"'
+case_ 'an ELF file' 'refused "$BUILD/ptxopt"; says "is not PTX: this is an ELF file: .cuobjdump -ptx"; [ "$(wc -l <said)" = 1 ]'
+case_ 'a fat binary, a library, bitcode' 'printf "\120\355\125\272\1\0" >x; refused x; says "fat binary: .cuobjdump"; printf "!<arch>\nx" >x; refused x; says "library: .cuobjdump"; printf "BC\300\336" >x; refused x; says "bitcode: .llc"'
+case_ 'CUDA C++' 'printf "#include <x>\n__global__ void k() {}\n" >x.cu; refused x.cu; says "^x.cu:2:1: error"; says "looks like CUDA C++: .nvcc -ptx"'
+case_ 'LLVM IR' 'printf "source_filename = \"a\"\ntarget triple = \"nvptx64\"\n" >x.ll; refused x.ll; says "looks like LLVM IR: .llc"'
+case_ 'PTX with an error is PTX' 'sed "s/ret;/ret; #include __global__ (/" in.ptx >x; refused x; not says "looks like"; refused bad.ptx; not says "looks like"'
 case_ 'a directory as input' 'mkdir d; refused d; says "cannot read .d.: Is a directory"'
 case_ 'a directory as output' 'mkdir d; exits 1 ptxopt in.ptx -o d; says "cannot write .d.: Is a directory"; [ -z "$(ls -A d)" ]'
 case_ 'no such directory for the output' 'exits 1 ptxopt in.ptx -o d/out.ptx; says "cannot write .d/out.ptx.: No such file"'
@@ -164,7 +169,11 @@ case_ 'a number that is none' 'refused --opt-bisect-limit=many in.ptx; says "not
 case_ 'a knob that is no number' 'refused --branch-fold-max-iterations=1k in.ptx; says "takes a number from 0 to 2147483647, not .1k."'
 case_ 'a knob beyond its bound' 'refused --switch-max-table=2147483647 in.ptx; says "takes a number from 0 to 65536"'
 case_ 'a knob of the documents that is left out' 'refused --dump-branch-dist in.ptx; says "is no option: --remarks says"'
-case_ '--help' 'ptxopt --help >help; grep -q "^usage: ptxopt" help; not grep -q ".\{81\}" help'
+case_ '--help fits a screen, and names only options that there are' 'ptxopt --help >help; grep -q "^usage: ptxopt" help; not grep -q ".\{81\}" help; [ "$(wc -l <help)" -le 25 ]
+    ptxopt --help-hidden >all; for o in $(grep -o -- "--[a-z-]*" help | sort -u); do [ "$o" = --ptxas-prefix ] || grep -q -- "$o" all; done'
+case_ '--help-hidden has all' 'ptxopt --help-hidden >help; grep -q "^usage: ptxopt" help; not grep -q ".\{81\}" help
+    for o in "Knobs of tail-merge:" "Promises, " "  1d-blocks " "  --tail-merge-size=N " "  --\[no-\]tail-merge-hoist" "  --assume=LIST "; do grep -q -- "$o" help; done
+    for o in disable-switch no-cbe-enable ignore-exits lop3 switch-density; do not grep -q -- "--$o" help; done'
 case_ '--version' '[ "$(ptxopt --version | wc -l)" = 1 ]
     ptxopt --version | grep -q "^ptxopt [0-9]*\.[0-9]*\.[0-9]* (commit [0-9a-z-]*, PTX ISA [0-9]*\.[0-9]*)$"'
 case_ '-h and -V' 'ptxopt --help >a; ptxopt -h | cmp - a; ptxopt --version >a; ptxopt -V | cmp - a'
@@ -196,10 +205,37 @@ case_ '--phases runs whatever the level' 'ptxopt -O0 --phases=branch-folding in.
 case_ '--passes is an alias' 'ptxopt -O0 --passes=branch-folding in.ptx | cmp - want.ptx; refused in.ptx --passes=licm; says "error: --passes: unknown"'
 case_ '--phases may repeat' 'ptxopt --phases=branch-folding,branch-folding in.ptx | cmp - want.ptx'
 case_ '--disable' 'ptxopt -O1 --disable=branch-folding in.ptx | cmp - in.ptx'
+case_ '--enable runs a phase whatever the level' 'ptxopt -O0 --enable=branch-folding in.ptx | cmp - want.ptx; refused --enable=licm in.ptx; says "error: --enable: unknown phase"'
+case_ 'the last of --enable and --disable counts' 'ptxopt -O1 --disable=branch-folding --enable=branch-folding in.ptx | cmp - want.ptx; ptxopt -O1 --enable=branch-folding --disable=branch-folding in.ptx | cmp - in.ptx
+    ptxopt -O1 --disable=branch-folding --enable=layout,latches in.ptx | cmp - in.ptx'
+case_ '--enable undoes what an older switch says' 'ptxopt -O1 --disable-branch-fold --enable=branch-folding in.ptx | cmp - want.ptx'
+case_ '--enable does not add to --phases' 'ptxopt --phases=switch-lowering --enable=branch-folding --disable=branch-folding in.ptx | cmp - in.ptx'
 case_ '--stop-after the first' 'ptxopt -O3 --stop-after=branch-folding in.ptx | cmp - want.ptx'
 case_ '--stop-after what does not run' 'refused -O0 --stop-after=branch-folding in.ptx; says "is not among the phases that run"'
 case_ 'a knob' 'ptxopt -O1 --disable-branch-fold in.ptx | cmp - in.ptx'
 case_ 'the negation of a knob' 'ptxopt -O1 --disable-branch-fold --no-disable-branch-fold in.ptx | cmp - want.ptx'
+# Every name of an earlier release, and what it is today. Both must be taken, and do the same to the examples.
+same_option() { for x in "$here"/tests/sample.ptx "$here"/examples/sparse_switch.nvcc.ptx "$here"/examples/tape.nvcc.ptx "$here"/examples/tails.hand.ptx; do
+    # shellcheck disable=SC2086 # a word or several
+    ptxopt -O3 $1 "$x" >a && ptxopt -O3 $2 "$x" >b && cmp a b; done; }
+here=$(pwd)
+sed -n 's/^RENAMED("\(.*\)", "\(.*\)")$/\1 \2/p' src/pipeline/old_names.def >"$WORK/renamed"
+case_ 'every knob that was renamed' "while read -r old new; do if ptxopt --help-hidden | grep -q -- \"--\[no-\]\$new\\b\"; then same_option --no-\$old --no-\$new; same_option --\$old --\$new
+        elif ptxopt --help-hidden | grep -q -- \"--\$new=WORD\"; then for w in always never; do same_option --\$old=\$w --\$new=\$w; done
+        elif ptxopt --help-hidden | grep -q -- \"--\$new=TEXT\"; then same_option --\$old=bfs,tape --\$new=bfs,tape
+        else for n in 0 1 7; do same_option --\$old=\$n --\$new=\$n; done; fi; done <'$WORK/renamed'; [ \$(wc -l <'$WORK/renamed') -ge 20 ]"
+for pair in '--branch-fold-reverse=0 --layout-invert=never' '--branch-fold-reverse=1 --layout-invert=new' '--branch-fold-reverse=9 --layout-invert=always' \
+    '--enable-dfa-jump-thread=-1 --dfa-jump-threading-where=uniform' '--enable-dfa-jump-thread=0 --disable=dfa-jump-threading' '--enable-dfa-jump-thread=1 --dfa-jump-threading-where=anywhere' \
+    '--enable-tail-merge=-1 --tail-merge-when=pays' '--enable-tail-merge=0 --tail-merge-when=never' '--enable-tail-merge=1 --tail-merge-when=always' \
+    '--jump-threading-disable-select-unfolding --no-jump-threading-select-unfolding' '--no-jump-threading-disable-select-unfolding --jump-threading-select-unfolding' \
+    '--disable-complex-branch-dist --no-barrier-elim-across-blocks' '--disable-switch --disable=switch-lowering' '--disable-nested-cond --disable=nested-cond' \
+    '--disable-jump-threading-pass --disable=jump-threading' '--no-cbe-enable --disable=common-base-elim' '--no-loop-split --disable=loop-split' '--enable-stride-unroll --enable=stride-unroll' \
+    '--assume-in-bounds --assume=in-bounds' '--assume-1d-blocks --assume=1d-blocks' '--ignore-call-safety --assume=pure-calls' '--ignore-variance-cond --assume=uniform-barriers' '--ignore-exits --assume=exits'; do
+    case_ "an older spelling: $pair" "same_option ${pair% *} ${pair#* }"
+done
+case_ 'an older number that is none' 'refused --enable-tail-merge=-2 in.ptx; says "takes a number from -1 to"; refused --branch-fold-reverse=-1 in.ptx; says "takes a number from 0 to"; refused --layout-invert=1 in.ptx; says "takes one of never|new|always, not .1."'
+case_ '--assume' 'exits 0 ptxopt --assume=in-bounds,1d-blocks in.ptx -o out.ptx; silent; rm out.ptx; refused --assume=luck in.ptx; says "unknown promise .luck."; refused --assume= in.ptx; says "unknown promise"'
+case_ 'a misspelt knob: the name of today is suggested' 'refused --tail-merge-sise=2 in.ptx; says "did you mean .--tail-merge-size.?"'
 case_ '--verify-each finds nothing' 'exits 0 ptxopt -O1 --verify-each in.ptx -o out.ptx; silent; cmp out.ptx want.ptx'
 case_ '--reprint settles' 'ptxopt -O0 --reprint in.ptx -o a; ptxopt -O0 --reprint a | cmp - a'
 
@@ -210,6 +246,10 @@ case_ '--only-function' 'ptxopt -O1 --only-function="*ol?" in.ptx | cmp - want.p
     ptxopt -O1 --only-function=plain --only-function=fold in.ptx | cmp - want.ptx'
 case_ '--only-function and --skip-function' 'ptxopt -O1 --only-function=fold --skip-function="*" in.ptx | cmp - in.ptx'
 case_ '--skip-function says so' 'ptxopt -O1 --skip-function=fold --remarks=r.yaml in.ptx -o out.ptx; grep -A2 "^Name: *NotChosen" r.yaml | grep -q fold'
+case_ 'a pattern that matches no function' 'exits 0 ptxopt -O1 --skip-function=fould --only-function="*" in.ptx -o out.ptx; cmp out.ptx want.ptx; says "warning: --skip-function=fould matches no function"; [ "$(wc -l <said)" = 1 ]
+    exits 0 ptxopt -O1 --only-function=none in.ptx -o out.ptx; cmp in.ptx out.ptx; says "warning: --only-function=none matches"'
+case_ 'names of C++ match as well' 'sed "s/entry fold/entry _ZN2my4ScanIfLi4EE4foldIiEEvPT_/" in.ptx >c.ptx; for g in "my::Scan::fold" "my::*" "*::fold" "_ZN2my*"; do exits 0 ptxopt -O1 --skip-function="$g" c.ptx -o out.ptx; silent; cmp c.ptx out.ptx; done
+    for g in "my::Scan" "Scan::fold" fold; do exits 0 ptxopt -O1 --skip-function="$g" c.ptx -o out.ptx; says warning; differ c.ptx out.ptx; done'
 case_ '--skip-function without a name' 'refused --skip-function= in.ptx; says "needs a name"'
 # commented TEXT LINE...: in.ptx with the comment in these lines.
 commented() { awk -v text="$1" -v lines=" $2 " 'index(lines, " " NR " ") { print text } { print }' in.ptx; }

@@ -20,7 +20,7 @@ mkdir -p "$WORK"
     done
     # What is said of an option belongs to one that there is.
     sed -n 's/^[@+]\(-[^ ]*\)$/\1/p' man/details.mdoc | while read -r option; do
-        if "$BUILD/ptxopt" --help | sed 's/\[no-\]//' | grep -qE "(^| )$option([ =[]|\$)"; then
+        if "$BUILD/ptxopt" --help-hidden | sed 's/\[no-\]//' | grep -qE "(^| )$option([ =[]|\$)"; then
             echo "pass man/details.mdoc: $option"
         else
             echo "fail man/details.mdoc: there is no $option"

@@ -19,6 +19,12 @@ typedef enum ReservedChoice { RESERVED_STRICT, RESERVED_VOLATILE, RESERVED_OFF }
 typedef enum Lop3Choice { LOP3_AUTO, LOP3_ALWAYS, LOP3_NEVER } Lop3Choice;
 #define WIDE_WORDS "auto|always|never"
 typedef enum WideChoice { WIDE_AUTO, WIDE_ALWAYS, WIDE_NEVER } WideChoice;
+#define INVERT_WORDS "never|new|always"
+typedef enum InvertChoice { INVERT_NEVER, INVERT_NEW, INVERT_ALWAYS } InvertChoice;
+#define DFA_WORDS "never|uniform|anywhere"
+typedef enum DfaChoice { DFA_NEVER, DFA_UNIFORM, DFA_ANYWHERE } DfaChoice;
+#define TAIL_WORDS "never|pays|always"
+typedef enum TailChoice { TAIL_NEVER, TAIL_PAYS, TAIL_ALWAYS } TailChoice;
 
 typedef struct Knobs {
 #define FLAG(field, ...) bool field;

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-enum { HIGHEST_LEVEL = 3 };
+#include "base/cxx_name.h"
+
+enum { HIGHEST_LEVEL = 3, LONGEST_NAME = 1024 };
 #define ANY_LEVEL UINT32_MAX /* no limit, even for phases that run only if they are named */
 
 static const char keyword[] = "ptxopt:";
@@ -30,10 +32,26 @@ static bool glob_matches(const char *pattern, const char *text)
     return *pattern == '\0';
 }
 
+/* Whether the pattern describes the function's name in PTX, or its qualified name in C++. */
+static bool glob_matches_function(const char *pattern, const char *name)
+{
+    char qualified[LONGEST_NAME];
+    return glob_matches(pattern, name) ||
+           (cxx_qualified_name(name, qualified, sizeof qualified) && glob_matches(pattern, qualified));
+}
+
 static bool matches_any(const VecGlob *globs, const char *name)
 {
     for (u32 i = 0; i < globs->n; i++)
-        if (glob_matches(globs->v[i], name))
+        if (glob_matches_function(globs->v[i], name))
+            return true;
+    return false;
+}
+
+bool choice_matches_some(const char *pattern, const Module *m)
+{
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (glob_matches_function(pattern, m->functions.v[f]->name->text))
             return true;
     return false;
 }

@@ -31,4 +31,7 @@ void choices_of(const Choices *choices, const PipelineConfig *config, const Func
                 VecU32 *cleanup);
 void choices_free(Choices *choices);
 
+/* Whether the pattern of --only-function or --skip-function matches a function of the module. */
+bool choice_matches_some(const char *pattern, const Module *m);
+
 #endif

@@ -26,7 +26,7 @@ typedef struct PipelineConfig PipelineConfig;
 typedef struct Tuned {
     const char *name;
     u64 hash;
-    const PipelineConfig *config; /* only its sequence, disabled, level and knobs count */
+    const PipelineConfig *config; /* only its sequence, disabled, enabled, level and knobs count */
 } Tuned;
 typedef VEC(Tuned) VecTuned;
 
@@ -36,6 +36,7 @@ struct PipelineConfig {
     VecU32 sequence;            /* phases to run, by index into the table; some may appear more than once */
     bool named_phases;          /* the sequence was asked for by name */
     bool disabled[PHASE_COUNT]; /* these run nowhere, not even as phases of the clean-up */
+    bool enabled[PHASE_COUNT];  /* these run whatever the level */
     VecGlob only, skip;         /* patterns of names: only functions that `only` matches run, if it has any; none that
                                  * `skip` matches */
     VecWithheld withheld;

@@ -76,20 +76,70 @@ static void help_knob(FILE *out, const KnobInfo *knob)
     Arena arena = {0};
     char *help;
     if (knob->kind == KNOB_FLAG)
-        help = arena_printf(&arena, "%s: %s (default: %s)", knob->phase, knob->help, knob->number ? "yes" : "no");
+        help = arena_printf(&arena, "%s (default: %s)", knob->help, knob->number ? "yes" : "no");
     else if (knob->kind == KNOB_NUMBER)
-        help = arena_printf(&arena, "%s: %s (default: %lld)", knob->phase, knob->help, (long long)knob->number);
+        help = arena_printf(&arena, "%s (default: %lld)", knob->help, (long long)knob->number);
     else
-        help = arena_printf(&arena, "%s: %s (default: %s)", knob->phase, knob->help, knob->text[0] ? knob->text : "none");
+        help = arena_printf(&arena, "%s (default: %s)", knob->help, knob->text[0] ? knob->text : "none");
     put_help(out, fprintf(out, form[knob->kind], knob->name), help);
     arena_free(&arena);
 }
 
+static bool is_shown(const KnobInfo *knob) { return *knob->help && !knob->promise; }
+
+static void help_knobs(FILE *out)
+{
+    const char *phase = "";
+    for (u32 i = 0; i < knob_count(); i++) {
+        if (!is_shown(knob_info(i)))
+            continue;
+        if (strcmp(phase, knob_info(i)->phase) != 0)
+            fprintf(out, "\nKnobs of %s:\n", knob_info(i)->phase);
+        phase = knob_info(i)->phase;
+        help_knob(out, knob_info(i));
+    }
+}
+
+static void help_promises(FILE *out)
+{
+    fputs("\nPromises, the words of --assume; where one is broken, so may be the program:\n", out);
+    for (u32 i = 0; i < knob_count(); i++)
+        if (knob_info(i)->promise)
+            put_help(out, fprintf(out, "  %s", knob_info(i)->promise), knob_info(i)->help);
+    put_help(out, fprintf(out, "  exits"),
+             "the exit that ptxas treats as a function's end makes no thread wait for another");
+}
+
 void help_print(FILE *out)
 {
+    fputs("usage: ptxopt [options] [in.ptx] -o out.ptx\n"
+          "Optimizes PTX before ptxas assembles it.\n\n"
+          "  -o FILE                  write the result to FILE (default: standard output)\n"
+          "  -O LEVEL                 0 nothing, 1 cheap phases, 2 most (default), 3 all\n"
+          "  --guard                  ask ptxas, and leave kernels alone that got worse\n"
+          "  --tune --tune-out=FILE   try options on each kernel with ptxas, keep the best\n"
+          "  --tuned=FILE             apply the decisions of --tune-out, without ptxas\n"
+          "  --remarks=FILE           write what was done, what was not, and why (YAML)\n"
+          "  --only-function=GLOB     optimize only functions of such names\n"
+          "  --skip-function=GLOB     leave functions of such names alone\n"
+          "  --disable=PHASE,...      leave phases out\n"
+          "  --enable=PHASE,...       run phases that -O leaves out\n"
+          "  --list-phases            list the phases\n"
+          "  --install-shadow=DIR     make a CUDA toolkit of links whose ptxas is ptxopt\n"
+          "  -V, --version            print the version\n"
+          "  -h, --help               print this text; --help-hidden prints all options\n\n"
+          "  ptxopt in.ptx -o out.ptx\n"
+          "  ptxopt --guard --skip-function='scan*' in.ptx -o out.ptx\n"
+          "  nvcc --ptxas-prefix=ptxopt-ptxas -arch=sm_90 -o app app.cu\n\n"
+          "Exit status: 0 done; 1 bad input or usage; 70 internal error.\n",
+          out);
+}
+
+void help_print_all(FILE *out)
+{
     fputs("usage: ptxopt [options] [in.ptx] -o out.ptx\n\n"
-          "Optimizes PTX into PTX for ptxas. `-` is standard input or output; a pipe on\n"
-          "standard input is read where no file is named. The target is the file's own.\n",
+          "Optimizes PTX before ptxas assembles it. `-` is standard input or output; a pipe\n"
+          "on standard input is read if no file is named. The target is the file's own.\n",
           out);
     for (const OptionHelp *option = help_row; option < help_row + COUNT_OF(help_row); option++) {
         if (option->heading)
@@ -97,13 +147,12 @@ void help_print(FILE *out)
         else if (*option->help)
             help_option(out, option);
     }
-    fputs("\nKnobs of the phases:\n", out);
-    for (u32 i = 0; i < knob_count(); i++)
-        help_knob(out, knob_info(i));
-    fputs("\nA LIST is names of phases with commas between them; a GLOB is a function's name\n"
-          "as the PTX has it, `*` any text, `?` any character. `@FILE` stands for the\n"
-          "options that FILE holds.\n"
-          "Exit status: 0 done; 1 bad input or usage; 70 internal error. Only with 0 is\n"
-          "output written.\n",
+    help_promises(out);
+    help_knobs(out);
+    fputs("\nA LIST is names with commas between them. A GLOB is a function's name, in PTX\n"
+          "(_ZN2ns4scanEPf) or in C++ (ns::scan); `*` is any text, `?` any character.\n"
+          "`@FILE` stands for the options that FILE holds.\n"
+          "Exit status: 0 done; 1 bad input or usage; 70 internal error. Output is written\n"
+          "only with 0.\n",
           out);
 }

@@ -13,15 +13,17 @@ static const KnobInfo knob_row[] = {
      .help = words,                                 \
      .field = offsetof(Knobs, member),              \
      .number = initial},
-#define UNSAFE(member, owner, option, initial, words) \
-    {.kind = KNOB_FLAG,                               \
-     .unsafe = true,                                  \
-     .phase = owner,                                  \
-     .name = option,                                  \
-     .negation = "no-" option,                        \
-     .help = words,                                   \
-     .field = offsetof(Knobs, member),                \
-     .number = initial},
+#define ONLY_USER true
+#define ANYBODY false
+#define PROMISE(member, owner, option, word, who, words) \
+    {.kind = KNOB_FLAG,                                  \
+     .unsafe = who,                                      \
+     .phase = owner,                                     \
+     .name = option,                                     \
+     .negation = "no-" option,                           \
+     .help = words,                                      \
+     .promise = word,                                    \
+     .field = offsetof(Knobs, member)},
 #define NUMBER(member, owner, option, initial, words) BOUNDED(member, owner, option, initial, INT32_MAX, words)
 #define BOUNDED(member, owner, option, initial, largest, words) \
     {.kind = KNOB_NUMBER,                                       \

@@ -8,8 +8,9 @@ typedef enum KnobKind { KNOB_FLAG, KNOB_NUMBER, KNOB_TEXT, KNOB_CHOICE } KnobKin
 
 typedef struct KnobInfo {
     KnobKind kind;
-    bool unsafe; /* a flag under which ptxopt may change what a program does */
+    bool unsafe; /* a promise that only the command line may make */
     const char *phase, *name, *help;
+    const char *promise; /* the word of --assume that sets the flag, or NULL */
     const char *negation; /* the name that unsets a flag */
     size_t field;        /* offset in Knobs */
     i64 number;          /* the initial value of a flag or number */

@@ -7,6 +7,8 @@
 
 #include "parse/reading.h"
 #include "base/source.h"
+#include "pipeline/choice.h"
+#include "pipeline/other_language.h"
 #include "pipeline/output.h"
 #include "pipeline/pipeline.h"
 
@@ -61,15 +63,34 @@ static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
     return TOOL_OK;
 }
 
+static void warn_of_unmatched(const char *option, const VecGlob *globs, const Module *m)
+{
+    for (u32 i = 0; i < globs->n; i++)
+        if (!choice_matches_some(globs->v[i], m))
+            fprintf(stderr, "ptxopt: warning: %s=%s matches no function of this file\n", option, globs->v[i]);
+}
+
 static ToolStatus optimize_text(const Options *options, const Validator *validator, Str text, Stats *stats)
 {
     const char *file = options->input_name                ? options->input_name
                        : strcmp(options->input, "-") == 0 ? "<stdin>"
                                                           : options->input;
+    const char *hint = other_binary(text);
+    if (hint) {
+        fprintf(stderr, "ptxopt: error: '%s' is not PTX: %s\n", file, hint);
+        return TOOL_BAD_INPUT;
+    }
     Reading reading;
     double start = stats_clock(stats);
     bool good = reading_init(&reading, file, text, options->strict ? parse_module_strict : parse_module, stderr);
     add_seconds(stats, STEP_PARSE, start);
+    hint = good ? NULL : other_language(text);
+    if (hint)
+        fprintf(stderr, "ptxopt: note: %s\n", hint);
+    if (good && options->warns_unmatched) {
+        warn_of_unmatched("--only-function", &options->pipeline.only, reading.module);
+        warn_of_unmatched("--skip-function", &options->pipeline.skip, reading.module);
+    }
 
     ToolStatus status = good ? run_pipeline(options, validator, reading.module, &reading.diag, stats) : TOOL_BAD_INPUT;
     if (status == TOOL_OK)

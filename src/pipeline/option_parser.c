@@ -70,10 +70,35 @@ void option_mark_phases(OptionParser *parser, const char *option, const char *li
     }
 }
 
+void option_take_disable(OptionParser *parser, const char *list)
+{
+    PipelineConfig *config = &parser->options->pipeline;
+    bool named[PHASE_COUNT] = {false};
+    option_mark_phases(parser, "--disable", list, parser->varies, named);
+    for (u32 i = 0; i < PHASE_COUNT; i++) {
+        config->disabled[i] |= named[i];
+        config->enabled[i] &= !named[i];
+    }
+}
+
+void option_take_enable(OptionParser *parser, const char *list)
+{
+    PipelineConfig *config = &parser->options->pipeline;
+    bool named[PHASE_COUNT] = {false};
+    option_mark_phases(parser, "--enable", list, false, named);
+    for (u32 i = 0; i < PHASE_COUNT; i++) {
+        config->disabled[i] &= !named[i];
+        config->enabled[i] |= named[i];
+        if (named[i])
+            phase_table.phase[i].switch_on(&config->knobs);
+    }
+}
+
 static void sequence_of_level(OptionParser *parser, VecU32 *sequence)
 {
+    const PipelineConfig *config = &parser->options->pipeline;
     for (u32 i = 0; i < PHASE_COUNT; i++)
-        if (phase_table.phase[i].level <= parser->options->pipeline.level && !parser->options->pipeline.disabled[i])
+        if ((phase_table.phase[i].level <= config->level || config->enabled[i]) && !config->disabled[i])
             vec_push(sequence, i);
 }
 
@@ -128,18 +153,21 @@ void option_take_level(OptionParser *parser, const char *text)
         option_complain(parser, "-O takes 0, 1, 2 or 3, not '%s'", text);
 }
 
-void option_take_knob(OptionParser *parser, u32 code, const char *argument)
+void option_take_knob(OptionParser *parser, int code, const char *argument)
 {
-    const KnobInfo *knob = knob_info(code / 2);
+    bool on = (code - KNOB_FIRST) % 2 == 0;
+    const KnobInfo *knob = knob_info((u32)(code - KNOB_FIRST) / 2);
     Knobs *knobs = &parser->options->pipeline.knobs;
-    if (parser->varies && knob->unsafe && code % 2 == 0 && !knob_is_set(knobs, knob))
-        option_complain(parser, "--%s is unsafe: the command line alone may switch it on", knob->name);
+    const char *word = parser->args.word;
+    int len = (int)strcspn(word, "=");
+    if (parser->varies && knob->unsafe && on && !knob_is_set(knobs, knob))
+        option_complain(parser, "%.*s is unsafe: the command line alone may switch it on", len, word);
     else if (knob->kind == KNOB_FLAG)
-        knob_set_flag(knobs, knob, code % 2 == 0);
+        knob_set_flag(knobs, knob, on);
     else if (!knob_set(knobs, knob, argument) && knob->kind == KNOB_CHOICE)
-        option_complain(parser, "--%s takes one of %s, not '%s'", knob->name, knob->choices, argument);
+        option_complain(parser, "%.*s takes one of %s, not '%s'", len, word, knob->choices, argument);
     else if (!knob_set(knobs, knob, argument))
-        option_complain(parser, "--%s takes a number from %lld to %lld, not '%s'", knob->name, (long long)knob_least(knob),
+        option_complain(parser, "%.*s takes a number from %lld to %lld, not '%s'", len, word, (long long)knob_least(knob),
                         (long long)knob->most, argument);
 }
 
@@ -179,7 +207,8 @@ static void complain_about_long(OptionParser *parser, const char *text)
                 return;
             }
         }
-        suggestion_offer(&nearest, known);
+        if (!parser->known.v[i].flag)
+            suggestion_offer(&nearest, known);
     }
     const char *left_out = knob_left_out(name, len);
     if (left_out)

@@ -11,8 +11,9 @@ enum OptionId {
     OPTION_COUNT
 };
 
-/* What args_next answers for long options: OPTION_FIRST + OptionId, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
-enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + OPTION_COUNT };
+/* What args_next answers for long options: OPTION_FIRST + OptionId, KNOB_FIRST + 2 * knob (+ 1: --no-), or NUMBERED_FIRST + row of
+ * old_names.def. */
+enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + OPTION_COUNT, NUMBERED_FIRST = 0x10000 };
 
 enum { COMPLAINT_BYTES = 400 };
 
@@ -42,10 +43,16 @@ bool option_take_error(OptionParser *parser, int code);
 /* Reports the first word that is an option of nvcc or ptxas, and no other, since the words after it may be its arguments. */
 void option_find_foreign(OptionParser *parser, int argc, char **argv);
 
+/* option_old.c: names of earlier releases. They are collected before the known ones, which end the list. */
+void option_collect_old(OptionParser *parser);
+void option_take_numbered(OptionParser *parser, u32 row, const char *argument); /* row: the code, less NUMBERED_FIRST */
+
 u32 option_of(int code); /* the OptionId of an answer below KNOB_FIRST */
 void option_take_level(OptionParser *parser, const char *text);
-void option_take_knob(OptionParser *parser, u32 code,
-                      const char *argument); /* code: the answer of args_next, less KNOB_FIRST */
+void option_take_knob(OptionParser *parser, int code, const char *argument); /* code: of a knob */
+/* Runs or leaves out the phases of a list: the last word about a phase counts. */
+void option_take_enable(OptionParser *parser, const char *list);
+void option_take_disable(OptionParser *parser, const char *list);
 /* Marks the phases of a list like "switch,layout"; `all` stands for all of them where that is allowed. */
 void option_mark_phases(OptionParser *parser, const char *option, const char *list, bool all_allowed, bool *marked);
 /* Chooses the phases and their order, by all options that concern them. */

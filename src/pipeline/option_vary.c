@@ -14,6 +14,7 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
     for (int i = 0; i < count; i++)
         vec_push(&argv, words[i]);
     vec_push(&argv, NULL);
+    option_collect_old(&parser);
     option_collect_known(&parser);
     parser.args = args_start(count + 1, argv.v, "O:", parser.known.v);
     int code;
@@ -23,14 +24,18 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
         if (option_take_error(&parser, code))
             continue;
         u32 id = code < KNOB_FIRST ? option_of(code) : OPTION_COUNT;
-        if (code >= KNOB_FIRST)
-            option_take_knob(&parser, (u32)(code - KNOB_FIRST), argument);
+        if (code >= NUMBERED_FIRST)
+            option_take_numbered(&parser, (u32)(code - NUMBERED_FIRST), argument);
+        else if (code >= KNOB_FIRST)
+            option_take_knob(&parser, code, argument);
         else if (id == OPTION_LEVEL)
             option_take_level(&parser, argument);
         else if (id == OPTION_DISABLE)
-            option_mark_phases(&parser, "--disable", argument, true, varied.pipeline.disabled);
+            option_take_disable(&parser, argument);
+        else if (id == OPTION_ENABLE)
+            option_take_enable(&parser, argument);
         else
-            option_complain(&parser, "'%s' is neither -O, --disable nor a knob of a phase", parser.args.word);
+            option_complain(&parser, "'%s' is neither -O, --disable, --enable nor a knob of a phase", parser.args.word);
     }
     if (!parser.failed && parser.args.operands.n) {
         for (*at = 0; words[*at] != parser.args.operands.v[0];)

@@ -71,6 +71,30 @@ static void take_guard_arch(OptionParser *parser, const char *text)
         option_complain(parser, "--guard-arch takes a target like sm_90, not '%s'", text);
 }
 
+/* Takes one word of --assume: a promise of knobs.def, or `exits`. */
+static void take_promise(OptionParser *parser, Str word)
+{
+    PipelineConfig *pipeline = &parser->options->pipeline;
+    if (str_is(word, "exits")) {
+        pipeline->ignore_exits = true;
+        return;
+    }
+    for (u32 i = 0; i < knob_count(); i++)
+        if (knob_info(i)->promise && str_is(word, knob_info(i)->promise)) {
+            knob_set_flag(&pipeline->knobs, knob_info(i), true);
+            return;
+        }
+    option_complain(parser, "--assume: unknown promise '%.*s'; --help-hidden lists them", (int)word.len, word.p);
+}
+
+static void take_promises(OptionParser *parser, const char *list)
+{
+    for (size_t len; list; list = list[len] ? list + len + 1 : NULL) {
+        len = strcspn(list, ",");
+        take_promise(parser, (Str){list, (u32)len});
+    }
+}
+
 static void take_count(OptionParser *parser, const char *option, const char *what, const char *text, i64 most, u32 *place)
 {
     i64 count = 0;
@@ -126,7 +150,9 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     case OPTION_LEVEL: option_take_level(parser, argument); break;
     case OPTION_PHASES: take_phases(parser, "--phases", argument); break;
     case OPTION_PASSES: take_phases(parser, "--passes", argument); break;
-    case OPTION_DISABLE: option_mark_phases(parser, "--disable", argument, false, pipeline->disabled); break;
+    case OPTION_DISABLE: option_take_disable(parser, argument); break;
+    case OPTION_ENABLE: option_take_enable(parser, argument); break;
+    case OPTION_ASSUME: take_promises(parser, argument); break;
     case OPTION_OPTIMIZE_DEBUG: pipeline->optimize_debug = true; break;
     case OPTION_IGNORE_EXITS: pipeline->ignore_exits = true; break;
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
@@ -171,7 +197,8 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
         parser->done = true;
         break;
     case OPTION_HELP:
-        help_print(parser->out);
+    case OPTION_HELP_HIDDEN:
+        (id == OPTION_HELP ? help_print : help_print_all)(parser->out);
         parser->done = true;
         break;
     }
@@ -180,12 +207,11 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
 /* Whether the option is about the text that the library returns. */
 static bool is_for_library(u32 id)
 {
-    static const u32 ids[] = {
-        OPTION_STRICT,        OPTION_REPRINT,       OPTION_LEVEL,           OPTION_PHASES,       OPTION_PASSES,
-        OPTION_DISABLE,       OPTION_STOP_AFTER,    OPTION_OPTIMIZE_DEBUG,  OPTION_IGNORE_EXITS, OPTION_TUNED,
-        OPTION_ONLY_FUNCTION, OPTION_SKIP_FUNCTION, OPTION_STATS,           OPTION_TIME,         OPTION_PRINT_BEFORE,
-        OPTION_PRINT_AFTER,   OPTION_VERIFY_EACH,   OPTION_OPT_BISECT_LIMIT,
-        OPTION_REPRODUCIBLE};
+    static const u32 ids[] = {OPTION_STRICT,        OPTION_REPRINT,        OPTION_LEVEL,        OPTION_PHASES,
+                              OPTION_PASSES,        OPTION_DISABLE,        OPTION_ENABLE,       OPTION_ASSUME,
+                              OPTION_STOP_AFTER,    OPTION_OPTIMIZE_DEBUG, OPTION_IGNORE_EXITS, OPTION_TUNED,
+                              OPTION_ONLY_FUNCTION, OPTION_SKIP_FUNCTION,  OPTION_STATS,        OPTION_TIME,
+                              OPTION_PRINT_BEFORE,  OPTION_PRINT_AFTER,    OPTION_VERIFY_EACH,  OPTION_OPT_BISECT_LIMIT};
     for (u32 k = 0; k < COUNT_OF(ids); k++)
         if (ids[k] == id)
             return true;
@@ -197,8 +223,10 @@ static void take_code(OptionParser *parser, int code)
     const char *argument = parser->args.argument;
     if (option_take_error(parser, code))
         return;
-    if (code >= KNOB_FIRST)
-        option_take_knob(parser, (u32)(code - KNOB_FIRST), argument);
+    if (code >= NUMBERED_FIRST)
+        option_take_numbered(parser, (u32)(code - NUMBERED_FIRST), argument);
+    else if (code >= KNOB_FIRST)
+        option_take_knob(parser, code, argument);
     else if (parser->library && !is_for_library(option_of(code)))
         option_complain(parser, "'%s' is for the command line", parser->args.word);
     else
@@ -281,8 +309,10 @@ static OptionsResult parse(OptionParser *parser, int argc, char **argv)
     Options *options = parser->options;
     *options =
         (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}, .argc = argc};
+    options->warns_unmatched = !parser->words;
     options->argv = memcpy(arena_array(&options->arena, char *, (u32)argc + 1), argv, sizeof *argv * (u32)argc);
     knobs_init(&options->pipeline.knobs);
+    option_collect_old(parser);
     option_collect_known(parser);
     const char *fault = args_expand(&options->arena, &argc, &argv);
     if (fault)

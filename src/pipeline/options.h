@@ -32,8 +32,9 @@ typedef struct Options {
     bool prove_each;    /* prove after every phase as well */
     const char *solver; /* the prover's solver; NULL: none */
     bool time;
-    bool strict;   /* unknown words are errors */
-    u64 file_time; /* of --reproducible: of each .file directive without a time; 0: not given */
+    bool strict;          /* unknown words are errors */
+    bool warns_unmatched; /* patterns that match no function get a warning: they were meant for this one file */
+    u64 file_time;        /* of --reproducible: of each .file directive without a time; 0: not given */
     PipelineConfig pipeline;
     int argc; /* the command line as given, for reports */
     char **argv;

@@ -15,10 +15,21 @@
     static bool function##_runs(const Knobs *knobs) { return when; }
 #include "pipeline/pipeline.def"
 
+/* Defines phase_x_switch_on(). */
+#undef ALWAYS
+#undef IF
+#undef UNLESS
+#define ALWAYS (void)knobs
+#define IF(knob) knobs->knob = knobs->knob ? knobs->knob : 1
+#define UNLESS(knob) knobs->knob = 0
+#define PHASE(function, name, level, iterations, after, when, ...) \
+    static void function##_switch_on(Knobs *knobs) { when; }
+#include "pipeline/pipeline.def"
+
 static const PhaseInfo phase_row[] = {
 #define ITERATIONS(n) n
 #define PHASE(function, name, level, iterations, after, when, purpose, place) \
-    {function, function##_runs, name, level, iterations, after, purpose, place},
+    {function, function##_runs, name, level, iterations, after, purpose, place, function##_switch_on},
 #include "pipeline/pipeline.def"
 };
 

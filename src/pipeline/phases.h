@@ -20,6 +20,7 @@ typedef struct PhaseInfo {
     u32 iterations;   /* the most calls within a round, including the first */
     PhaseAfter after; /* what the runner does before the next call */
     const char *purpose, *place;
+    void (*switch_on)(Knobs *knobs); /* sets its knob such that it runs, or does nothing */
 } PhaseInfo;
 
 /* Wherever both run, `first` runs before `then`. */

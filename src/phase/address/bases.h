@@ -9,7 +9,7 @@
 typedef struct Bases {
     Analyses *an;
     Function *fn;
-    u32 max_depth; /* of an address: --cbe-max-depth */
+    u32 max_depth; /* of an address: --common-base-elim-max-depth */
     Arena arena;   /* holds what follows */
     Listing *listing;
     LinearValues *a;

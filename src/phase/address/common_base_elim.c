@@ -27,7 +27,7 @@
  * whole warp, and read in a loop, ptxas keeps in uniform registers, except for products of 64 bits. Where a thread's
  * registers are full, one instruction less only makes ptxas order the others differently.
  *
- * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth.
+ * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --common-base-elim-max-depth.
  * Arrays in local memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has
  * nothing to do here. */
 #include "analysis/uniform.h"

@@ -144,7 +144,7 @@ static void add_below(Flow *f, u32 segment, AccessSet set)
         enqueue(f, segment);
 }
 
-static bool is_local(const Flow *f) { return f->knobs->disable_complex_branch_dist; }
+static bool is_local(const Flow *f) { return !f->knobs->barrier_across_blocks; }
 static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments[segment].block]; }
 /* Whether the segment ends with its block, and not with a barrier. */
 static bool is_last(const Flow *f, u32 segment) { return segment + 1 == f->first[f->segments[segment].block + 1]; }

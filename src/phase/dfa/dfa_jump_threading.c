@@ -16,7 +16,7 @@
  *
  * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the parts of
  * the warp would no longer reconverge at the dispatch. So the dispatch must be uniform (tests/ptxas/THREADING.md).
- * --enable-dfa-jump-thread=1 drops that condition.
+ * --dfa-jump-threading-where=anywhere drops that condition.
  *
  * Declines: states that do not come from constants on every path; pragmas, scopes, calls, atomics and convergent
  * instructions between the arms and the dispatch; loops that would get a second entry. */

@@ -163,7 +163,7 @@ bool plan_graph_reconverges_as_before(const PlanGraph *g)
         u32 v = g->order[k];
         const Block *b = block_at(g, v), *point = dom_parent(an_postdom(an), b);
         bool uniform =
-            block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->knobs->enable_dfa_jump_thread <= 0;
+            block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->knobs->dfa_where != DFA_ANYWHERE;
         if (!uniform && point && bitset_has(&copied, point->id) && has_successors(g, v) &&
             !reconverges_in_one_copy(g, v, point, &seen))
             return false;

@@ -233,7 +233,7 @@ static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block
     if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE ||
         instr_writes_between(selp, NULL, by->id))
         return false;
-    return p->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
+    return p->knobs->dfa_where == DFA_ANYWHERE || uniform_has(&an_uniform(p->an)->warp, by->id);
 }
 
 /* Appends a leaf for each outcome of the selps that are not given yet. False: the state is unknown in one of them. */
@@ -395,20 +395,20 @@ static bool dispatch_is_uniform(const MachineFinder *p)
 }
 
 static const char reducible_no_more[] = "a loop would get a second entry";
-static const char too_many_blocks[] = "more blocks would be copied than --dfa-max-num-paths allows";
+static const char too_many_blocks[] = "more blocks would be copied than --dfa-jump-threading-max-num-paths allows";
 
 static const char *why_not(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
     const Knobs *knobs = p->knobs;
-    bool asked_for = knobs->enable_dfa_jump_thread > 0;
+    bool asked_for = knobs->dfa_where == DFA_ANYWHERE;
     u32 shared = plan->table ? plan->states : log2_ceil(plan->states);
     if (!asked_for && !dispatch_is_uniform(p))
         return "the threads of a warp may be in different states";
     if (p->too_many)
         return too_many_blocks;
     if (plan->cost > (u64)knobs->dfa_cost_threshold * shared)
-        return "more instructions would be copied than --dfa-cost-threshold allows";
+        return "more instructions would be copied than --dfa-jump-threading-cost-threshold allows";
     PlanGraph *graph = plan_graph_make(p->an, p->knobs, plan);
     if (knobs->dfa_early_exit_heuristic && stays_unknown(p, graph))
         return "the next state is not known everywhere";
@@ -433,7 +433,9 @@ static const char *why_stopped(const MachineFinder *p)
 {
     if (p->too_many)
         return too_many_blocks;
-    return p->too_long ? "the next state is decided farther away than --dfa-max-path-length allows, if at all" : NULL;
+    return p->too_long
+               ? "the next state is decided farther away than --dfa-jump-threading-max-path-length allows, if at all"
+               : NULL;
 }
 
 static bool make_plan(MachineFinder p, RegId selector, const char **why)

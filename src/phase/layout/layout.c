@@ -9,7 +9,7 @@
  * Sound: every thread takes the same edges; only the successor that is fallen through to and the order of the blocks
  * change. A comparison of floats is inverted to its unordered twin, and every other reader still finds its value.
  *
- * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data
+ * Declines: branches that stand as their compiler wrote them, unless asked (--layout-invert); blocks that debug data
  * names; back edges, which are left to latches; what is around an irreducible loop; loops that ptxas may miscount; jumps that
  * keep the groups of a table separate; comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
@@ -38,7 +38,7 @@ static bool is_case_test(const Instr *branch)
  * with as many cycles and instructions in all. So a branch stays as its compiler wrote it. */
 static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, const Instr *branch)
 {
-    bool asked = knobs->branch_fold_reverse > 1, pays = knobs->branch_fold_reverse == 1 && branch->changed;
+    bool asked = knobs->layout_invert == INVERT_ALWAYS, pays = knobs->layout_invert == INVERT_NEW && branch->changed;
     return asked || (pays && cfg_pred_count(an->fn, b->next) > 1 && !is_case_test(branch));
 }
 

@@ -453,12 +453,12 @@ static bool merge_and_hoist(Analyses *an, const Knobs *knobs, PhaseRun *run)
                .an = an,
                .fn = an->fn,
                .gate = (ReservedChoice)knobs->tail_merge_reserved,
-               .always = knobs->enable_tail_merge > 0};
+               .always = knobs->tail_merge_when == TAIL_ALWAYS};
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
     an_freeze(an, AN_DOM | AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_CONTROL | AN_UNIFORM);
     an_compute(an, AN_DOM | AN_LOOPS);
-    if (knobs->enable_tail_merge && m.threshold > 1)
+    if (knobs->tail_merge_when != TAIL_NEVER && m.threshold > 1)
         merge_tails(&m);
     bool changed = m.splices.n > 0 || (knobs->hoist_common_code && hoist_common_code(an, run, m.gate));
     vec_free(&m.candidates);

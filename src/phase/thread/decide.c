@@ -17,7 +17,7 @@ static bool decide_by_select(Analyses *an, const Knobs *knobs, Block *b, Instr *
 {
     Given given = nothing_given(knobs);
     Instr *undecided;
-    if (knobs->jump_threading_disable_select_unfolding || !selp || selp->guard ||
+    if (!knobs->jump_threading_select_unfolding || !selp || selp->guard ||
         selp->block != (edge->from ? edge->from : b))
         return false;
     const Operand *by = instr_operand(selp, 3);

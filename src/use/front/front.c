@@ -137,8 +137,8 @@ static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\
 
 static bool asks_about_us(const char *word)
 {
-    return strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0 || strcmp(word, "-h") == 0 ||
-           strcmp(word, "-V") == 0;
+    return strcmp(word, "--help") == 0 || strcmp(word, "--help-hidden") == 0 || strcmp(word, "--version") == 0 ||
+           strcmp(word, "-h") == 0 || strcmp(word, "-V") == 0;
 }
 
 /* Takes the options before `--` off the words; answers the index of the program. */
