@@ -32,6 +32,7 @@ PTXOPT   = $(BUILD)/ptxopt
 FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
 REPORT   = $(BUILD)/ptxopt-report
+REDUCE   = $(BUILD)/ptxopt-reduce
 # The optimizer alone: the first group of src/README.md.
 CORE     = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(foreach room,base isa ir parse target analysis transform phase phase/* pipeline,$(wildcard src/$(room)/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
@@ -40,7 +41,7 @@ TOOL     = $(BUILD)/obj/tool/ptxopt.o $(BUILD)/obj/tool/process.o
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out %/optimize.o,$(CORE)) $(BUILD)/obj/use/api/api.o)
 
-all: $(PTXOPT) $(FRONTS) $(PROVE) $(REPORT) $(LIB)
+all: $(PTXOPT) $(FRONTS) $(PROVE) $(REPORT) $(REDUCE) $(LIB)
 	@:
 
 help:
@@ -55,6 +56,8 @@ $(PTXOPT) $(PROVE):
 	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
 $(REPORT): $(BUILD)/obj/tool/ptxopt_report.o $(BUILD)/obj/tool/process.o $(LIB)
+$(REDUCE): $(BUILD)/obj/tool/ptxopt_reduce.o $(LIB)
+$(REPORT) $(REDUCE):
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 

@@ -5,6 +5,7 @@ install: all lib $(BUILD)/ptxopt.pc $(BUILD)/ptxopt-config-version.cmake
 	install -D -s --strip-program=$(STRIP) -m 755 $(BUILD)/ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt
 	install -D -s --strip-program=$(STRIP) -m 755 $(PROVE) $(DESTDIR)$(PREFIX)/bin/ptxopt-prove
 	install -D -s --strip-program=$(STRIP) -m 755 $(REPORT) $(DESTDIR)$(PREFIX)/bin/ptxopt-report
+	install -D -s --strip-program=$(STRIP) -m 755 $(REDUCE) $(DESTDIR)$(PREFIX)/bin/ptxopt-reduce
 	ln -sf ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt-ptxas
 	ln -sf ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt-cicc
 	install -D -s --strip-program=$(STRIP) -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/libptxopt.so.$(ABI)
@@ -51,7 +52,7 @@ wheel: lib
 #: make uninstall        removes what install put there
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/cmake/ptxopt
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,ptxopt ptxopt-ptxas ptxopt-cicc ptxopt-prove ptxopt-report) \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,ptxopt ptxopt-ptxas ptxopt-cicc ptxopt-prove ptxopt-report ptxopt-reduce) \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/,libptxopt-preload.so libptxopt.so libptxopt.so.$(ABI) libptxopt.a pkgconfig/ptxopt.pc) \
 	    $(DESTDIR)$(PREFIX)/include/ptxopt.h \
 	    $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/ptxopt zsh/site-functions/_ptxopt fish/vendor_completions.d/ptxopt.fish) \

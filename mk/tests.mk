@@ -5,7 +5,7 @@ TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp
 PTXRUN   = $(BUILD)/ptxrun
 BUGS     = $(BUILD)/bugloops $(BUILD)/bugcode
 BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
-FUZZ     = $(BUILD)/ptxgen $(BUILD)/ptxreduce $(BUILD)/fuzz-exec
+FUZZ     = $(BUILD)/ptxgen $(BUILD)/fuzz-exec
 GENERATE = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/gen/*.c))
 JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/judge.o $(BUILD)/tests/fuzz/ask.o $(GENERATE)
 # The faulty binaries are compiled anew where the table of phases counts.
@@ -43,7 +43,7 @@ $(BENCH): $(BUILD)/%: $(BUILD)/tests/bench/%.o
 	$(Q)$(LINK) -o $@ $^
 
 $(BUILD)/ptxgen: $(BUILD)/tests/fuzz/ptxgen.o $(GENERATE) $(LIB)
-$(BUILD)/ptxreduce: $(BUILD)/tests/fuzz/ptxreduce.o $(LIB)
+$(BUILD)/fuzz-exec: | $(REDUCE)
 $(BUILD)/fuzz-exec: $(JUDGE) $(BUILD)/tests/fuzz/optimize.o $(LIB)
 $(BUILD)/mutants: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/prove/*.c)) $(filter-out %/fuzz_exec.o %/fuzz/mutate.o,$(JUDGE)) $(BUILD)/tests/fuzz/optimize.o $(LIB)
 $(BUILD)/opcodes: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/opcodes/*.c)) $(LIB)

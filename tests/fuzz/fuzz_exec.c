@@ -384,7 +384,7 @@ static void reduce_case(const Driver *d, const char *kernel, const char *launch,
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(d->program, '/') ? strrchr(d->program, '/') - d->program : 1),
              strrchr(d->program, '/') ? d->program : ".");
     snprintf(command, sizeof command,
-             "'%s/ptxreduce' --seconds=%d --test=\"'%s' %s '--check=%s' --launch='%s' {}\" '%s/case.ptx' -o '%s/small.ptx'",
+             "'%s/ptxopt-reduce' --seconds=%d --test=\"'%s' %s '--check=%s' --launch='%s' {}\" '%s/case.ptx' -o '%s/small.ptx'",
              folder, REDUCE_SECONDS, d->program, d->no_verify ? "--no-verify" : "", flags, launch, kernel, kernel);
     fflush(stdout);
     if (system(command) != 0)

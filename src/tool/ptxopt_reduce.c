@@ -1,10 +1,11 @@
-/* ptxreduce: makes a PTX file smaller as long as a command goes on failing in the same way.
+/* ptxopt-reduce: makes a PTX file smaller as long as a command goes on failing in the same way.
  *
- *     ptxreduce --test='CMD {}' in.ptx -o out.ptx [--seconds=N]
+ *     ptxopt-reduce --test='CMD {}' in.ptx -o out.ptx [--seconds=N]
  *
  * CMD is run by sh, {} stands for a file to try; its exit status on in.ptx itself, which must not be 0, is the failure
  * that stays. What is tried: to leave out functions, variables, declarations, labels, runs of instructions, guards; to
  * make branches unconditional; to put 0 or 1 for source operands. Texts that do not parse are not tried. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 
 #include "parse/parse.h"
 #include "base/source.h"
-#include "text.h"
+#include "tool/text.h"
+#include "version.h"
 
 /* Puts `text` in place of a piece of the source. */
 typedef struct Edit {
@@ -38,7 +40,7 @@ static int run_command(const Reducer *r, const Text *text)
 {
     FILE *out = fopen(r->file, "w");
     if (!out || fwrite(text->v, 1, text->n, out) != text->n || fclose(out) != 0) {
-        fprintf(stderr, "ptxreduce: %s: %s\n", r->file, strerror(errno));
+        fprintf(stderr, "ptxopt-reduce: %s: %s\n", r->file, strerror(errno));
         exit(2);
     }
     int status = system(r->command);
@@ -361,9 +363,22 @@ static void make_command(Text *command, const char *test, const char *file)
     text_printf(command, " >/dev/null 2>&1");
 }
 
-static int usage(void)
+static const char usage[] = "usage: ptxopt-reduce --test='CMD {}' in.ptx -o out.ptx\n"
+                            "\n"
+                            "Makes a PTX file smaller as long as a command fails on it as on the whole file.\n"
+                            "\n"
+                            "  --test=CMD         the command; sh runs it, {} stands for the file to try; its\n"
+                            "                     exit status on in.ptx, which is not 0, is the failure\n"
+                            "  -o FILE            write the smallest text that fails to FILE\n"
+                            "  --seconds=N        stop after N seconds (default: 600)\n"
+                            "  --version          print the version, and exit\n"
+                            "  --help             print this help, and exit\n"
+                            "\n"
+                            "Exit status: 0 done; 2 bad input or usage, or the command does not fail.\n";
+
+static int refuse_usage(void)
 {
-    fputs("usage: ptxreduce --test='CMD {}' in.ptx -o out.ptx [--seconds=N]\n", stderr);
+    fputs("usage: ptxopt-reduce --test='CMD {}' in.ptx -o out.ptx    (--help lists the options)\n", stderr);
     return 2;
 }
 
@@ -372,44 +387,52 @@ static int write_result(const char *path, const Text *text)
     FILE *out = fopen(path, "w");
     if (out && fwrite(text->v, 1, text->n, out) == text->n && fclose(out) == 0)
         return 0;
-    fprintf(stderr, "ptxreduce: %s: %s\n", path, strerror(errno));
+    fprintf(stderr, "ptxopt-reduce: %s: %s\n", path, strerror(errno));
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"test", 1, NULL, 't'}, {"seconds", 1, NULL, 's'}, {0}};
+    static const struct option known[] = {
+        {"test", 1, NULL, 't'}, {"seconds", 1, NULL, 's'}, {"help", 0, NULL, 'h'}, {"version", 0, NULL, 'V'}, {0}};
     const char *test = NULL, *output = NULL;
     long seconds = 600;
-    for (int code; (code = getopt_long(argc, argv, "o:", known, NULL)) != -1;)
+    for (int code; (code = getopt_long(argc, argv, "o:hV", known, NULL)) != -1;)
         switch (code) {
         case 't': test = optarg; break;
         case 's': seconds = strtol(optarg, NULL, 10); break;
         case 'o': output = optarg; break;
-        default: return usage();
+        case 'h': fputs(usage, stdout); return 0;
+        case 'V': puts("ptxopt-reduce " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")"); return 0;
+        default: return refuse_usage();
         }
     Str input;
     if (!test || !output || optind + 1 != argc)
-        return usage();
+        return refuse_usage();
     if (!source_read(argv[optind], &input)) {
-        fprintf(stderr, "ptxreduce: %s: %s\n", argv[optind], strerror(errno));
+        fprintf(stderr, "ptxopt-reduce: %s: %s\n", argv[optind], strerror(errno));
         return 2;
     }
-    Reducer r = {.deadline = time(NULL) + seconds};
+    Reducer r = {.file = "/tmp/ptxopt-reduce-XXXXXX.ptx", .deadline = time(NULL) + seconds};
     Text command = {0};
-    snprintf(r.file, sizeof r.file, "/tmp/ptxreduce.%ld.ptx", (long)getpid());
+    int fd = mkstemps(r.file, sizeof ".ptx" - 1);
+    if (fd < 0 || close(fd) != 0) {
+        fprintf(stderr, "ptxopt-reduce: error: cannot write '%s': %s\n", r.file, strerror(errno));
+        source_free(&input);
+        return 2;
+    }
     make_command(&command, test, r.file);
     r.command = text_str(&command);
     text_append(&r.text, input.p, input.len);
     r.status = run_command(&r, &r.text);
     int status = 2;
     if (r.status == 0) {
-        fprintf(stderr, "ptxreduce: the command does not fail on %s\n", argv[optind]);
+        fprintf(stderr, "ptxopt-reduce: the command does not fail on %s\n", argv[optind]);
     } else {
         reduce(&r);
         status = write_result(output, &r.text);
-        printf("ptxreduce: %u bytes of %u, %u candidates tried, %u kept, exit status %d\n", r.text.n, input.len, r.tried,
-               r.kept, r.status);
+        printf("ptxopt-reduce: %u bytes of %u, %u candidates tried, %u kept, exit status %d\n", r.text.n, input.len,
+               r.tried, r.kept, r.status);
     }
     unlink(r.file);
     vec_free(&r.text);
