@@ -34,10 +34,10 @@ static u32 operand_value(const Def *d, const Operand *o)
     return listing_use(d->a->listing, d->number, (u32)(o - d->i->opnd));
 }
 
-static LinearId operation(LinearExprs *f, u32 bits, const void *tag, LinearId a, LinearId b, LinearId c, u32 zeros)
+static LinearId operation(LinearExprs *f, u32 bits, const void *tag, LinearId a, LinearId b, LinearId c)
 {
     LinearId operand[4] = {a, b, c, 0};
-    return linear_term(f, term_operation(f, bits, tag, operand, zeros));
+    return linear_term(f, term_operation(f, bits, tag, operand, 0));
 }
 
 /* The expression of a plain register or constant of `bits`; 0: none. */
@@ -51,9 +51,9 @@ static LinearId operand_expr(Def *d, const Operand *o, u32 bits)
     if (o->kind == OPND_IMM && o->flags == OPNDF_UNSIGNED)
         return linear_constant(f, bits, (u64)o->value);
     if (o->kind == OPND_SYM)
-        return linear_sum(f, operation(f, bits, symbol_tag, o->id, 0, 0, 0), linear_constant(f, bits, (u64)o->value), 1);
+        return linear_sum(f, operation(f, bits, symbol_tag, o->id, 0, 0), linear_constant(f, bits, (u64)o->value), 1);
     if (o->kind == OPND_SREG && !sreg_info(o->id)->is_volatile)
-        return operation(f, bits, sreg_tag, o->id, o->sub, 0, 0);
+        return operation(f, bits, sreg_tag, o->id, o->sub, 0);
     if (!operand_plain_register(o) || reg_bits(d->a->fn, o->id) != bits)
         return 0;
     u32 value = operand_value(d, o);
@@ -169,7 +169,8 @@ static LinearId product(Def *d, LinearId x, LinearId y, const char *tag)
     if (expr_is_constant(f, x, &constant))
         return linear_scale(f, y, constant);
     u32 zeros = linear_zeros(f, x) + linear_zeros(f, y);
-    return operation(f, d->bits, tag, x < y ? x : y, x < y ? y : x, 0, zeros < d->bits ? zeros : d->bits);
+    LinearId operand[4] = {x < y ? x : y, x < y ? y : x};
+    return linear_term(f, term_operation(f, d->bits, tag, operand, zeros < d->bits ? zeros : d->bits));
 }
 
 static LinearId multiply(Def *d)
@@ -216,7 +217,7 @@ static LinearId windowed(Def *d)
     Space space = (Space)i->op->space;
     bool to_generic = i->op->opcode == OPC_CVTA;
     if (x && space == SPACE_GLOBAL)
-        return linear_sum(f, x, operation(f, d->bits, global_tag, 0, 0, 0, 0), to_generic ? (u64)-1 : 1);
+        return linear_sum(f, x, operation(f, d->bits, global_tag, 0, 0, 0), to_generic ? (u64)-1 : 1);
     if (!x)
         return 0;
     if (!to_generic) {
@@ -226,7 +227,7 @@ static LinearId windowed(Def *d)
             t->operand[1] == space)
             return t->operand[0];
     }
-    return operation(f, d->bits, to_generic ? generic_tag : window_tag, x, space, 0, 0);
+    return operation(f, d->bits, to_generic ? generic_tag : window_tag, x, space, 0);
 }
 
 /* The sum that the instruction computes; 0: none that is followed. */
@@ -290,8 +291,7 @@ static LinearId parameter(Def *d)
         return 0;
     u64 at = (u64)address[1].value;
     const Sym *sym = &d->a->fn->module->syms.v[address[1].id];
-    return sym->kind == SYM_PARAM ? operation(d->a->exprs, d->bits, param_tag, address[1].id, (u32)at, (u32)(at >> 32), 0)
-                                  : 0;
+    return sym->kind == SYM_PARAM ? operation(d->a->exprs, d->bits, param_tag, address[1].id, (u32)at, (u32)(at >> 32)) : 0;
 }
 
 /* ---- 32 bits to 64 --------------------------------------------------------------------------------------------- */

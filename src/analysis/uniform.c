@@ -227,21 +227,26 @@ static void solve_irreducible(const Function *fn, Uniform *u)
     }
 }
 
-Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const DomTree *postdom,
-                         const Loops *loops, const Live *live)
+Uniform *uniform_compute(Arena *arena, const UniformBases *of)
 {
+    const Function *fn = of->fn;
     Uniform *u = arena_new(arena, Uniform);
     u->warp = bitset_new(arena, fn->regs.n);
     u->cta = bitset_new(arena, fn->regs.n);
     u->branch_warp = bitset_new(arena, fn->blocks.n);
     u->branch_cta = bitset_new(arena, fn->blocks.n);
-    if (loops->irreducible) {
+    if (of->loops->irreducible) {
         solve_irreducible(fn, u);
         return u;
     }
     Arena scratch = {0};
-    Solver s = {
-        .fn = fn, .order = order, .dom = dom, .postdom = postdom, .loops = loops, .live = live, .scratch = &scratch};
+    Solver s = {.fn = fn,
+                .order = of->order,
+                .dom = of->dom,
+                .postdom = of->postdom,
+                .loops = of->loops,
+                .live = of->live,
+                .scratch = &scratch};
     uniform_find_joins(&s);
     start_level(&s, LEVEL_WARP, &u->warp, &u->branch_warp);
     start_solving(&s, u);

@@ -12,9 +12,9 @@
  * Divergence on Reducible Control Flow Graphs", POPL 2021.
  *
  * Some registers are divergent from the start: those that may be read before they are written, results of calls, parameters
- * of functions, and loads. Uniform are loads at uniform addresses of kernel parameters, of constants, and with .nc. In
- * irreducible functions everything is divergent. Each fact is per register, not per definition: one divergent definition
- * spoils the register. */
+ * of functions, and loads. A load at a uniform address is none of them if it reads kernel parameters or constants, or is
+ * .nc. In irreducible functions everything is divergent. Each fact is per register, not per definition: one divergent
+ * definition spoils the register. */
 #ifndef PTXOPT_ANALYSIS_UNIFORM_H
 #define PTXOPT_ANALYSIS_UNIFORM_H
 
@@ -26,8 +26,16 @@ typedef struct Uniform {
     BitSet branch_warp, branch_cta; /* blocks whose terminator, if any, does not diverge, by Block.id */
 } Uniform;
 
-Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const DomTree *postdom,
-                         const Loops *loops, const Live *live);
+/* What uniformity is computed from. */
+typedef struct UniformBases {
+    const Function *fn;
+    const Order *order;
+    const DomTree *dom, *postdom;
+    const Loops *loops;
+    const Live *live;
+} UniformBases;
+
+Uniform *uniform_compute(Arena *arena, const UniformBases *of);
 
 /* Whether the threads of a warp that come to i, an operation of lanes with a mask, all execute it, and name the same lanes. */
 bool uniform_names_lanes(const Uniform *u, const Instr *i);

@@ -218,19 +218,20 @@ static CfgEdge *find_succ(Places *places, EdgeList *succs, const Block *to)
     return place ? &succs->v[*place - 1] : NULL;
 }
 
-/* Adds `edges` edges from `from`, whose list has room, to `to`. If `to` has no list, it gets one with room for `preds` edges. */
-static void add_edges(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Block *to, u32 edges, u32 preds)
+/* Adds edges from `from`, whose list has room, to a block. If the block has no list, it gets one with room for `preds` edges. */
+static void add_edges(Cfg *cfg, Places *places, EdgeList *succs, Block *from, CfgEdge edges, u32 preds)
 {
+    Block *to = edges.block;
     CfgEdge *known = find_succ(places, succs, to);
     if (known) {
-        known->multiplicity += edges;
-        list_of(&cfg->pred, to)->v[known->twin].multiplicity += edges;
+        known->multiplicity += edges.multiplicity;
+        list_of(&cfg->pred, to)->v[known->twin].multiplicity += edges.multiplicity;
         return;
     }
     if (places->used)
         *fnvmap_at(&places->of, to->id) = succs->n + 1;
     list_at(cfg, &cfg->pred, to, preds);
-    edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, edges);
+    edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, edges.multiplicity);
 }
 
 /* Adds the edges of a block's instructions. in_edges: by Block.id, how many edges will lead there; NULL: unknown. */
@@ -243,7 +244,7 @@ static void add_edges_of(Cfg *cfg, Block *from, const u32 *in_edges)
     EdgeList *succs = list_at(cfg, &cfg->succ, from, edges);
     for (u32 k = 0; k < edges; k++) {
         Block *to = block_edge_target(from, k);
-        add_edges(cfg, &places, succs, from, to, 1, in_edges ? in_edges[to->id] : 1);
+        add_edges(cfg, &places, succs, from, (CfgEdge){to, 1, 0}, in_edges ? in_edges[to->id] : 1);
     }
     fnvmap_free(&places.of);
 }
@@ -282,7 +283,7 @@ void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to)
         succs->v[succs->n++] = edge;
     }
     for (u32 k = 0; k < moved; k++)
-        add_edges(cfg, &places, succs, from, move[k].block, move[k].multiplicity, 1);
+        add_edges(cfg, &places, succs, from, move[k], 1);
     mem_free(move);
     fnvmap_free(&places.of);
 }

@@ -75,7 +75,7 @@ static bool is_for_debugger(const Runner *runner, const Function *fn)
 static void remark(Runner *runner, const Function *fn, const char *name, Span at, const char *why)
 {
     if (runner->sink.wants_remarks)
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", name, fn, at, why);
+        remarks_write(&runner->remarks, (Remark){REMARK_MISSED, "ptxopt", name, .message = why}, fn, at);
 }
 
 static const Span nowhere = {0, 0};

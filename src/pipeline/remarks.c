@@ -174,13 +174,12 @@ static void put_yaml(FILE *out, const Remark *r, Str ptx, u32 column, const Debu
     fputs("...\n", out);
 }
 
-void remarks_write(RemarkWriter *writer, RemarkKind kind, const char *pass, const char *name, const Function *fn, Span at,
-                   const char *message)
+void remarks_write(RemarkWriter *writer, Remark remark, const Function *fn, Span at)
 {
     bool whole = at.beg == at.end;
     u32 column;
     Arena arena = {0};
-    Remark remark = {kind, pass, name, fn ? fn->name->text : "", message, NULL, 0};
+    remark.function = fn ? fn->name->text : "";
     diag_position(writer->diag, whole && fn ? fn->text.beg : at.beg, &remark.line, &column);
     const DebugLoc *loc = !whole && fn ? loc_in_force(writer, fn, at.beg) : NULL;
     const DebugFile *file = loc ? debug_file(writer, loc->file) : NULL;

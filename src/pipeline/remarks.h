@@ -45,9 +45,8 @@ typedef struct RemarkWriter {
 } RemarkWriter;
 
 void remarks_init(RemarkWriter *writer, FILE *out, Diag *diag);
-/* at: empty for the function as a whole. */
-void remarks_write(RemarkWriter *writer, RemarkKind kind, const char *pass, const char *name, const Function *fn, Span at,
-                   const char *message);
+/* Writes a remark of which kind, pass, name and message are given. at: empty for the function as a whole. */
+void remarks_write(RemarkWriter *writer, Remark remark, const Function *fn, Span at);
 void remarks_free(RemarkWriter *writer);
 
 #endif

@@ -8,7 +8,7 @@ static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const 
     Runner *runner = user;
     if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* reported in the first round */
         return;
-    remarks_write(&runner->remarks, kind, run->phase, name, run->fn, at, message);
+    remarks_write(&runner->remarks, (Remark){kind, run->phase, name, .message = message}, run->fn, at);
 }
 
 static void take_count(void *user, const PhaseRun *run, const char *what, u32 amount)

@@ -347,7 +347,7 @@ static void assert_remark(const char *text, const char *at, const char *message,
         where.beg = (u32)(strstr(text, at) - text);
         where.end = where.beg + (u32)strlen(at);
     }
-    remarks_write(&writer, REMARK_MISSED, "some-phase", "SomeName", &fn, where, message);
+    remarks_write(&writer, (Remark){REMARK_MISSED, "some-phase", "SomeName", .message = message}, &fn, where);
     fclose(out);
     assert_string_equal(shown, yaml);
     remarks_free(&writer);

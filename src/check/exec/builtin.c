@@ -38,7 +38,7 @@ static u32 count_arguments(Warp *w, u32 lane, const Code *c, u64 format)
     for (u32 k = 0; k < FORMAT_MAX; k++) {
         u64 address = format + k;
         MemSpace space = memory_resolve(w->m, &address);
-        const u8 *at = memory_read(w, lane, c, space, address, 1, false);
+        const u8 *at = memory_read((LaneAccess){w, c, lane, 1, space, address, NULL, false});
         if (!at || !*at)
             break;
         percent = *at == '%' ? percent + 1 : 0;

@@ -44,10 +44,10 @@ static u64 overflow(const Format *f, u64 sign, bool negative, Round round, bool 
     return f->infinite ? sign | top : sign | f->nan;
 }
 
-/* (-1)^negative * (significand + sticky) * 2^exponent, where sticky stands for something above 0 and below 1 that was
- * cut off. A value too large becomes infinite, or the largest finite one under `saturate` or as the mode says. */
-static u64 pack(const Format *f, bool negative, u64 significand, bool sticky, int exponent, Round round, bool saturate)
+/* (-1)^negative * significand * 2^exponent. A value too large becomes infinite, or the largest finite one under `saturate` or as the mode says. */
+static u64 pack(const Format *f, bool negative, u64 significand, int exponent, Round round, bool saturate)
 {
+    bool sticky = false; /* something is cut off */
     u64 sign = (u64)negative << (f->exponent + f->mantissa);
     if (!significand)
         return sign; /* callers never cut a value off to nothing */
@@ -90,12 +90,12 @@ u64 format_from_double(const Format *f, double x, Round round, bool saturate)
         return ((u64)negative << (f->exponent + f->mantissa)) | mask_bits(f->exponent) << f->mantissa;
     }
     u64 significand = exponent ? mantissa | (u64)1 << 52 : mantissa;
-    return pack(f, negative, significand, false, (exponent ? exponent : 1) - 1075, round, saturate);
+    return pack(f, negative, significand, (exponent ? exponent : 1) - 1075, round, saturate);
 }
 
 u64 format_from_integer(const Format *f, bool negative, u64 magnitude, Round round)
 {
-    return pack(f, negative && magnitude, magnitude, false, 0, round, false);
+    return pack(f, negative && magnitude, magnitude, 0, round, false);
 }
 
 bool format_is_nan(const Format *f, u64 bits)

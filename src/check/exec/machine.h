@@ -216,19 +216,29 @@ struct Machine {
 
 /* ---- interfaces ----------------------------------------------------------------------------------------------- */
 
+/* One access of one lane. */
+typedef struct LaneAccess {
+    Warp *w;
+    const Code *c;
+    u32 lane, bytes;
+    MemSpace space;
+    u64 address;
+    const u8 *data; /* what is written; NULL */
+    bool strong;
+} LaneAccess;
+
 /* memory.c: resolve, check, watch. NULL after a finding. Addresses are in `space`, generic ones are resolved. */
-const u8 *memory_read(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, bool strong);
-bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, const u8 *data, u32 bytes, bool strong);
+const u8 *memory_read(LaneAccess a);
+bool memory_write(LaneAccess a);
 /* An asynchronous write begins: others may not touch the place from now on. */
-bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
-u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
+bool memory_will_write(LaneAccess a);
+u8 *memory_atomic(LaneAccess a);                         /* a strong one */
 MemSpace memory_resolve(const Machine *m, u64 *address); /* generic -> space and its address */
 void memory_add_object(Machine *m, const GlobalVar *v);
 
 /* race.c */
-void race_read(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool strong, const char *name);
-void race_write(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool strong, const u8 *old, const u8 *data,
-                const char *name);
+void race_read(const LaneAccess *a, Shadow *shadow, const char *name);
+void race_write(const LaneAccess *a, Shadow *shadow, const u8 *old, const char *name); /* old: what was there; NULL */
 void race_fence(Warp *w, u32 mask);
 void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read_too);
 void race_acquire(Warp *w, u32 lane, const u8 *place);

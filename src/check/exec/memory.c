@@ -73,12 +73,12 @@ static Object *find_object(Machine *m, u64 address)
 
 static const char *const space_names[] = {"global", "shared", "local", "const", "param", "generic"};
 
-static void stray(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const char *near)
+static void stray(const LaneAccess *a, const char *near)
 {
     char detail[128];
-    snprintf(detail, sizeof detail, "%u bytes at %s 0x%llx, thread %u of CTA %u", bytes, space_names[space],
-             (unsigned long long)address, w->index * LANES + lane, w->cta->index);
-    finding_add(w->m, FIND_OUT_OF_BOUNDS, near ? near : space_names[space], c, detail);
+    snprintf(detail, sizeof detail, "%u bytes at %s 0x%llx, thread %u of CTA %u", a->bytes, space_names[a->space],
+             (unsigned long long)a->address, a->w->index * LANES + a->lane, a->w->cta->index);
+    finding_add(a->w->m, FIND_OUT_OF_BOUNDS, near ? near : space_names[a->space], a->c, detail);
 }
 
 /* A place: its bytes, their shadow (NULL: not watched) and the variable's name. */
@@ -98,150 +98,153 @@ static bool in_layout(const Layout *l, u64 address, u32 bytes, const char **name
 }
 
 /* Finds the place of a local address, which lies in a frame of the split that runs. */
-static bool local_place(Warp *w, u32 lane, u64 address, u32 bytes, Place *place)
+static bool local_place(const LaneAccess *a, Place *place)
 {
-    for (const Frame *f = w->running->frame; f; f = f->parent)
-        if (address >= f->local_base && in_layout(&f->fn->local, address - f->local_base, bytes, &place->name)) {
-            place->data = w->local + (size_t)lane * w->local_bytes + address;
+    for (const Frame *f = a->w->running->frame; f; f = f->parent)
+        if (a->address >= f->local_base && in_layout(&f->fn->local, a->address - f->local_base, a->bytes, &place->name)) {
+            place->data = a->w->local + (size_t)a->lane * a->w->local_bytes + a->address;
             return true;
         }
     return false;
 }
 
-static bool shared_place(Warp *w, u64 address, u32 bytes, Place *place)
+static bool shared_place(const LaneAccess *a, Place *place)
 {
-    Cta *cta = w->cta;
-    const Program *p = w->m->program;
+    Cta *cta = a->w->cta;
+    const Program *p = a->w->m->program;
     place->name = "shared";
-    bool dynamic = address >= p->dynamic_shared && address + bytes <= cta->shared_bytes;
+    bool dynamic = a->address >= p->dynamic_shared && a->address + a->bytes <= cta->shared_bytes;
     if (dynamic)
         place->name = "dynamic shared memory";
-    else if (!in_layout(&p->shared, address, bytes, &place->name))
+    else if (!in_layout(&p->shared, a->address, a->bytes, &place->name))
         return false;
-    place->data = cta->shared + address;
-    place->shadow = cta->shared_shadow + address;
+    place->data = cta->shared + a->address;
+    place->shadow = cta->shared_shadow + a->address;
     return true;
 }
 
-static bool find_place(Warp *w, u32 lane, MemSpace space, u64 address, u32 bytes, Place *place)
+static bool find_place(const LaneAccess *a, Place *place)
 {
-    Machine *m = w->m;
-    switch (space) {
+    Machine *m = a->w->m;
+    switch (a->space) {
     case MS_GLOBAL: {
-        Object *o = find_object(m, address);
+        Object *o = find_object(m, a->address);
         if (!o)
             return false;
         place->name = o->name;
-        if (address + bytes > o->address + o->bytes)
+        if (a->address + a->bytes > o->address + o->bytes)
             return false;
-        place->data = o->data + (address - o->address);
-        place->shadow = o->shadow + (address - o->address);
+        place->data = o->data + (a->address - o->address);
+        place->shadow = o->shadow + (a->address - o->address);
         return true;
     }
-    case MS_SHARED: return shared_place(w, address, bytes, place);
-    case MS_LOCAL: return local_place(w, lane, address, bytes, place);
+    case MS_SHARED: return shared_place(a, place);
+    case MS_LOCAL: return local_place(a, place);
     case MS_CONST:
         place->read_only = true;
-        place->data = m->program->constant_data + address;
-        return in_layout(&m->program->constant_bank, address, bytes, &place->name);
+        place->data = m->program->constant_data + a->address;
+        return in_layout(&m->program->constant_bank, a->address, a->bytes, &place->name);
     default:
         place->read_only = true;
-        place->data = m->bank + address;
-        return in_layout(&m->entry->bank, address, bytes, &place->name);
+        place->data = m->bank + a->address;
+        return in_layout(&m->entry->bank, a->address, a->bytes, &place->name);
     }
 }
 
 /* Tells the watch of an access; place->data is NULL where nothing lies at the address. */
-static void tell_watch(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const u8 *data,
-                       const Place *place)
+static void tell_watch(const LaneAccess *a, const Place *place)
 {
-    const Object *o = space == MS_GLOBAL && place->data ? find_object(w->m, address) : NULL;
-    if (space == MS_CONST || space == MS_PARAM)
+    const Warp *w = a->w;
+    const Object *o = a->space == MS_GLOBAL && place->data ? find_object(w->m, a->address) : NULL;
+    if (a->space == MS_CONST || a->space == MS_PARAM)
         return;
-    w->m->watch(w->m->watch_user, &(MemoryAccess){.code = c,
+    w->m->watch(w->m->watch_user, &(MemoryAccess){.code = a->c,
                                                   .cta = w->cta->index,
-                                                  .thread = w->index * LANES + lane,
+                                                  .thread = w->index * LANES + a->lane,
                                                   .name = place->data ? place->name : NULL,
-                                                  .at = o ? address - o->address : address,
-                                                  .data = data,
-                                                  .bytes = bytes});
+                                                  .at = o ? a->address - o->address : a->address,
+                                                  .data = a->data,
+                                                  .bytes = a->bytes});
 }
 
-static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const u8 *data, Place *place)
+/* Finds the place of the access, whose space and address become those of no generic one. */
+static bool resolve(LaneAccess *a, Place *place)
 {
+    Machine *m = a->w->m;
     *place = (Place){0};
-    if (!w->m->program->wide_addresses)
-        address &= mask_bits(32);
-    if (space == MS_GENERIC)
-        space = memory_resolve(w->m, &address);
-    else if (space == MS_SHARED || space == MS_LOCAL)
-        address &= mask_bits(32);
-    if (address & (bytes - 1)) {
+    if (!m->program->wide_addresses)
+        a->address &= mask_bits(32);
+    if (a->space == MS_GENERIC)
+        a->space = memory_resolve(m, &a->address);
+    else if (a->space == MS_SHARED || a->space == MS_LOCAL)
+        a->address &= mask_bits(32);
+    if (a->address & (a->bytes - 1)) {
         char detail[96];
-        snprintf(detail, sizeof detail, "%u bytes at 0x%llx", bytes, (unsigned long long)address);
-        finding_add(w->m, FIND_MISALIGNED, space_names[space], c, detail);
+        snprintf(detail, sizeof detail, "%u bytes at 0x%llx", a->bytes, (unsigned long long)a->address);
+        finding_add(m, FIND_MISALIGNED, space_names[a->space], a->c, detail);
         return false;
     }
-    bool found = find_place(w, lane, space, address, bytes, place);
-    if (w->m->watch)
-        tell_watch(w, lane, c, space, address, bytes, data, place);
+    bool found = find_place(a, place);
+    if (m->watch)
+        tell_watch(a, place);
     if (found)
         return true;
-    stray(w, lane, c, space, address, bytes, place->name);
+    stray(a, place->name);
     return false;
 }
 
-const u8 *memory_read(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, bool strong)
+const u8 *memory_read(LaneAccess a)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, NULL, &place))
+    if (!resolve(&a, &place))
         return NULL;
     if (place.shadow) {
-        if (strong)
-            race_acquire(w, lane, place.data);
-        race_read(w, lane, c, place.shadow, bytes, strong, place.name);
+        if (a.strong)
+            race_acquire(a.w, a.lane, place.data);
+        race_read(&a, place.shadow, place.name);
     }
     return place.data;
 }
 
-bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, const u8 *data, u32 bytes, bool strong)
+bool memory_write(LaneAccess a)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, data, &place))
+    if (!resolve(&a, &place))
         return false;
     if (place.read_only) {
-        stray(w, lane, c, space, address, bytes, place.name);
+        stray(&a, place.name);
         return false;
     }
     if (place.shadow) {
-        race_write(w, lane, c, place.shadow, bytes, strong, place.data, data, place.name);
-        if (strong)
-            race_release(w, lane, place.data, c->release, false);
+        race_write(&a, place.shadow, place.data, place.name);
+        if (a.strong)
+            race_release(a.w, a.lane, place.data, a.c->release, false);
     }
-    memcpy(place.data, data, bytes);
+    memcpy(place.data, a.data, a.bytes);
     return true;
 }
 
-bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes)
+bool memory_will_write(LaneAccess a)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, NULL, &place) || place.read_only)
+    if (!resolve(&a, &place) || place.read_only)
         return false;
     if (place.shadow)
-        race_write(w, lane, c, place.shadow, bytes, false, NULL, NULL, place.name);
+        race_write(&a, place.shadow, NULL, place.name);
     return true;
 }
 
-u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes)
+u8 *memory_atomic(LaneAccess a)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, NULL, &place) || place.read_only)
+    a.strong = true;
+    if (!resolve(&a, &place) || place.read_only)
         return NULL;
     if (place.shadow) {
-        race_acquire(w, lane, place.data);
-        race_read(w, lane, c, place.shadow, bytes, true, place.name);
-        race_write(w, lane, c, place.shadow, bytes, true, NULL, NULL, place.name);
-        race_release(w, lane, place.data, c->release, true);
+        race_acquire(a.w, a.lane, place.data);
+        race_read(&a, place.shadow, place.name);
+        race_write(&a, place.shadow, NULL, place.name);
+        race_release(a.w, a.lane, place.data, a.c->release, true);
     }
     return place.data;
 }

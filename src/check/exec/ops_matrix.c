@@ -263,10 +263,10 @@ static void run_matrix_memory(Warp *w, Split *s, const Code *c, u32 mask)
                 memcpy(row + 2 * k, &element, 2);
             }
             if (store) {
-                memory_write(w, from, c, c->space, base[from] + (u64)c->offset, row, 16, false);
+                memory_write((LaneAccess){w, c, from, 16, c->space, base[from] + (u64)c->offset, row, false});
                 continue;
             }
-            const u8 *p = memory_read(w, from, c, c->space, base[from] + (u64)c->offset, 16, false);
+            const u8 *p = memory_read((LaneAccess){w, c, from, 16, c->space, base[from] + (u64)c->offset, NULL, false});
             if (p)
                 memcpy(row, p, 16);
             for (u32 k = 0; k < 8; k++) {
@@ -330,9 +330,10 @@ static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
             u32 lane, index;
             f->place(f, r, k, &lane, &index);
             u64 address = base + (f->by_columns ? k * stride + r : r * stride + k) * bytes;
-            const u8 *p = store ? NULL : memory_read(w, lane, c, c->space, address, bytes, false);
+            LaneAccess access = {w, c, lane, bytes, c->space, address, store ? (const u8 *)&element[r][k] : NULL, false};
+            const u8 *p = store ? NULL : memory_read(access);
             if (store)
-                memory_write(w, lane, c, c->space, address, (const u8 *)&element[r][k], bytes, false);
+                memory_write(access);
             else if (p)
                 memcpy(&element[r][k], p, bytes);
         }

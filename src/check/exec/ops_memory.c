@@ -5,10 +5,12 @@
 
 /* ---- loads and stores ----------------------------------------------------------------------------------------- */
 
-static void addresses(Warp *w, Split *s, const Code *c, const Arg *base, i64 offset, u32 mask, u64 *address)
+/* The addresses that an instruction with one address, or two, makes of its first or second argument. */
+static void addresses(Warp *w, Split *s, const Code *c, u32 which, u32 mask, u64 *address)
 {
     u64 buffer[LANES];
-    const u64 *v = arg_fetch(w, s, c, base, mask, buffer);
+    const u64 *v = arg_fetch(w, s, c, &c->arg[which], mask, buffer);
+    i64 offset = which == 0 ? c->offset : (i64)(intptr_t)c->data;
     for_each_lane(lane, mask)
         address[lane] = v[lane] + (u64)offset;
 }
@@ -17,9 +19,9 @@ static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 address[LANES], value[8][LANES];
     u32 element = c->type.bits / 8, bytes = element * c->vector;
-    addresses(w, s, c, &c->arg[0], c->offset, mask, address);
+    addresses(w, s, c, 0, mask, address);
     for_each_lane(lane, mask) {
-        const u8 *p = memory_read(w, lane, c, c->space, address[lane], bytes, c->strong);
+        const u8 *p = memory_read((LaneAccess){w, c, lane, bytes, c->space, address[lane], NULL, c->strong});
         if (p && c->acquire)
             race_fence(w, 1u << lane);
         for (u32 i = 0; i < c->vector; i++) {
@@ -37,7 +39,7 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
     u64 address[LANES], buffer[8][LANES];
     const u64 *value[8];
     u32 element = c->type.bits / 8, bytes = element * c->vector;
-    addresses(w, s, c, &c->arg[0], c->offset, mask, address);
+    addresses(w, s, c, 0, mask, address);
     for (u32 i = 0; i < c->vector; i++)
         value[i] = c->space == MS_LOCAL ? arg_peek(w, s, &c->arg[i + 1], buffer[i])
                                         : arg_fetch(w, s, c, &c->arg[i + 1], mask, buffer[i]);
@@ -45,7 +47,7 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
         u8 data[64];
         for (u32 i = 0; i < c->vector; i++)
             memcpy(data + i * element, &value[i][lane], element);
-        memory_write(w, lane, c, c->space, address[lane], data, bytes, c->strong);
+        memory_write((LaneAccess){w, c, lane, bytes, c->space, address[lane], data, c->strong});
     }
 }
 
@@ -186,11 +188,11 @@ static void run_atomic(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 address[LANES], buffer[2][LANES], old[LANES];
     u32 bytes = elem_total_bits(c->type) / 8;
-    addresses(w, s, c, &c->arg[0], c->offset, mask, address);
+    addresses(w, s, c, 0, mask, address);
     const u64 *b = arg_fetch(w, s, c, &c->arg[1], mask, buffer[0]);
     const u64 *swap = c->args > 2 ? arg_fetch(w, s, c, &c->arg[2], mask, buffer[1]) : b;
     for_each_lane(lane, mask) {
-        u8 *p = memory_atomic(w, lane, c, c->space, address[lane], bytes);
+        u8 *p = memory_atomic((LaneAccess){w, c, lane, bytes, c->space, address[lane], NULL, true});
         old[lane] = 0;
         if (!p)
             continue;
@@ -290,8 +292,8 @@ static void run_copy(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 to[LANES], from[LANES], buffer[LANES];
     u32 bytes = c->vector;
-    addresses(w, s, c, &c->arg[0], c->offset, mask, to);
-    addresses(w, s, c, &c->arg[1], (i64)(intptr_t)c->data, mask, from);
+    addresses(w, s, c, 0, mask, to);
+    addresses(w, s, c, 1, mask, from);
     const u64 *size = c->arg[2].kind ? arg_fetch(w, s, c, &c->arg[2], mask, buffer) : NULL;
     u32 ignored = c->arg[3].kind ? arg_fetch_pred(w, s, c, &c->arg[3], mask) : 0;
     for_each_lane(lane, mask) {
@@ -300,10 +302,10 @@ static void run_copy(Warp *w, Split *s, const Code *c, u32 mask)
         copy.group = w->async_group[lane];
         if (ignored >> lane & 1)
             wanted = 0;
-        const u8 *p = wanted ? memory_read(w, lane, c, MS_GLOBAL, from[lane], bytes, false) : NULL;
+        const u8 *p = wanted ? memory_read((LaneAccess){w, c, lane, bytes, MS_GLOBAL, from[lane], NULL, false}) : NULL;
         if (p)
             memcpy(copy.data, p, wanted);
-        if (memory_will_write(w, lane, c, MS_SHARED, copy.shared, bytes))
+        if (memory_will_write((LaneAccess){w, c, lane, bytes, MS_SHARED, copy.shared, NULL, false}))
             vec_push(&w->async, copy);
     }
 }
@@ -325,7 +327,7 @@ static void run_copy_group(Warp *w, Split *s, const Code *c, u32 mask)
         bool mine = mask >> copy.lane & 1;
         bool due = c->action2 == 255 || copy.group + c->action2 < w->async_group[copy.lane];
         if (mine && due)
-            memory_write(w, copy.lane, copy.code, MS_SHARED, copy.shared, copy.data, copy.bytes, false);
+            memory_write((LaneAccess){w, copy.code, copy.lane, copy.bytes, MS_SHARED, copy.shared, copy.data, false});
         else
             w->async.v[kept++] = copy;
     }

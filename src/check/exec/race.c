@@ -29,13 +29,14 @@ static bool ordered(const Warp *w, u32 lane, u32 other, u32 time)
     return other_warp == w->index ? time < w->known[lane][number % LANES] : time < cta->known[w->index][other_warp];
 }
 
-static void race_found(Warp *w, u32 lane, const Code *c, const char *name, const char *what, u32 other)
+static void race_found(const LaneAccess *a, const char *name, const char *what, u32 other)
 {
+    const Warp *w = a->w;
     char detail[96];
     other &= ~SHADOW_STRONG;
-    snprintf(detail, sizeof detail, "%s by thread %u of CTA %u, other thread %u of CTA %u", what, w->index * LANES + lane,
-             w->cta->index, other & 1023, other >> 10);
-    finding_add(w->m, FIND_RACE, name, c, detail);
+    snprintf(detail, sizeof detail, "%s by thread %u of CTA %u, other thread %u of CTA %u", what,
+             w->index * LANES + a->lane, w->cta->index, other & 1023, other >> 10);
+    finding_add(w->m, FIND_RACE, name, a->c, detail);
 }
 
 /* Keeps the reader as one of two, of different warps where possible, in place of one that is ordered before it. */
@@ -57,39 +58,38 @@ static void keep_reader(Warp *w, u32 lane, Shadow *s, u32 me)
 
 /* The writer's and readers' thread numbers are stored plus 1; strong readers are not kept: they race with weak writes
  * only, which the write's own check of the byte's last writer and the atomic's write part find. */
-void race_read(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool strong, const char *name)
+void race_read(const LaneAccess *a, Shadow *shadow, const char *name)
 {
-    u32 me = thread_id(w, lane);
-    for (u32 i = 0; i < bytes; i++) {
+    u32 me = thread_id(a->w, a->lane);
+    for (u32 i = 0; i < a->bytes; i++) {
         Shadow *s = &shadow[i];
         u32 writer = s->writer;
-        if (writer && !(strong && writer & SHADOW_STRONG) &&
-            !ordered(w, lane, (writer & ~SHADOW_STRONG) - 1, s->write_time)) {
-            race_found(w, lane, c, name, "read after write", (writer & ~SHADOW_STRONG) - 1);
+        if (writer && !(a->strong && writer & SHADOW_STRONG) &&
+            !ordered(a->w, a->lane, (writer & ~SHADOW_STRONG) - 1, s->write_time)) {
+            race_found(a, name, "read after write", (writer & ~SHADOW_STRONG) - 1);
             s->writer = 0;
         }
-        if (!strong)
-            keep_reader(w, lane, s, me);
+        if (!a->strong)
+            keep_reader(a->w, a->lane, s, me);
     }
 }
 
-void race_write(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool strong, const u8 *old, const u8 *data,
-                const char *name)
+void race_write(const LaneAccess *a, Shadow *shadow, const u8 *old, const char *name)
 {
-    u32 me = thread_id(w, lane);
-    for (u32 i = 0; i < bytes; i++) {
+    u32 me = thread_id(a->w, a->lane);
+    for (u32 i = 0; i < a->bytes; i++) {
         Shadow *s = &shadow[i];
         u32 writer = s->writer & ~SHADOW_STRONG;
-        bool both_strong = strong && s->writer & SHADOW_STRONG, same_value = old && old[i] == data[i];
-        if (writer && !both_strong && !same_value && !ordered(w, lane, writer - 1, s->write_time))
-            race_found(w, lane, c, name, "write after write", writer - 1);
+        bool both_strong = a->strong && s->writer & SHADOW_STRONG, same_value = old && old[i] == a->data[i];
+        if (writer && !both_strong && !same_value && !ordered(a->w, a->lane, writer - 1, s->write_time))
+            race_found(a, name, "write after write", writer - 1);
         for (u32 k = 0; k < 2; k++)
-            if (s->reader[k] && !ordered(w, lane, s->reader[k] - 1, s->read_time[k])) {
-                race_found(w, lane, c, name, "write after read", s->reader[k] - 1);
+            if (s->reader[k] && !ordered(a->w, a->lane, s->reader[k] - 1, s->read_time[k])) {
+                race_found(a, name, "write after read", s->reader[k] - 1);
                 break;
             }
-        s->writer = (me + 1) | (strong ? SHADOW_STRONG : 0);
-        s->write_time = w->m->time;
+        s->writer = (me + 1) | (a->strong ? SHADOW_STRONG : 0);
+        s->write_time = a->w->m->time;
         s->reader[0] = s->reader[1] = 0;
     }
 }

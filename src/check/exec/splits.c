@@ -169,34 +169,39 @@ static u8 *in_memory(Warp *w, u32 lane, const Split *s, const Arg *place)
     return w->local + (size_t)lane * w->local_bytes + s->frame->local_base + place->add;
 }
 
-/* Copies one parameter, as the callee has it, from a register or memory of one split's frame to those of another one. */
-static void pass_param(Warp *w, const Code *c, Split *from, const Arg *source, Split *to, const Arg *result,
-                       const FnParam *p, u32 mask)
+/* A register or memory of a split's frame. */
+typedef struct ParamEnd {
+    Split *s;
+    const Arg *at;
+} ParamEnd;
+
+/* Copies one parameter, as the callee has it, from one frame to another one. */
+static void pass_param(Warp *w, const Code *c, ParamEnd from, ParamEnd to, const FnParam *p, u32 mask)
 {
     bool in_register = p->place.kind != ARG_FRAME;
     u64 buffer[LANES] = {0};
     ElemType type = {EK_BITS, in_register ? p->place.bits : (u8)(p->bytes < 8 ? p->bytes * 8 : 64), 1};
     const u64 *v = buffer;
-    if (source->kind == ARG_FRAME && result->kind == ARG_FRAME) {
+    if (from.at->kind == ARG_FRAME && to.at->kind == ARG_FRAME) {
         for_each_lane(lane, mask)
-            memcpy(in_memory(w, lane, to, result), in_memory(w, lane, from, source), p->bytes);
+            memcpy(in_memory(w, lane, to.s, to.at), in_memory(w, lane, from.s, from.at), p->bytes);
         return;
     }
-    if (source->kind == ARG_FRAME)
+    if (from.at->kind == ARG_FRAME)
         for_each_lane(lane, mask)
-            memcpy(&buffer[lane], in_memory(w, lane, from, source), type.bits / 8);
+            memcpy(&buffer[lane], in_memory(w, lane, from.s, from.at), type.bits / 8);
     else
-        v = arg_fetch(w, from, c, source, mask, buffer);
-    if (result->kind == ARG_FRAME) {
+        v = arg_fetch(w, from.s, c, from.at, mask, buffer);
+    if (to.at->kind == ARG_FRAME) {
         for_each_lane(lane, mask)
-            memcpy(in_memory(w, lane, to, result), &v[lane], type.bits / 8);
-    } else if (result->kind == ARG_PRED) {
+            memcpy(in_memory(w, lane, to.s, to.at), &v[lane], type.bits / 8);
+    } else if (to.at->kind == ARG_PRED) {
         u32 set = 0;
         for_each_lane(lane, mask)
             set |= (u32)(v[lane] & 1) << lane;
-        arg_store_pred(to, result, set, mask);
+        arg_store_pred(to.s, to.at, set, mask);
     } else {
-        arg_store(to, result, type, v, mask);
+        arg_store(to.s, to.at, type, v, mask);
     }
 }
 
@@ -222,7 +227,7 @@ void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
     f->return_pc = s->pc;
     for (u32 i = 0; i < shape->ins; i++) {
         const FnParam *p = &callee->param[shape->outs + i];
-        pass_param(w, c, s, &shape->in[i], &(Split){.frame = f}, &p->place, p, mask);
+        pass_param(w, c, (ParamEnd){s, &shape->in[i]}, (ParamEnd){&(Split){.frame = f}, &p->place}, p, mask);
     }
     f->return_join = join_new(w, f, NO_PC, mask, s->join);
     s->join = f->return_join;
@@ -238,7 +243,8 @@ static void finish_call(Warp *w, Join *j, u32 mask)
         const CallShape *shape = f->call->call;
         Split *s = split_new(w, mask, f->return_pc, f->parent, j->parent);
         for (u32 i = 0; i < shape->outs; i++)
-            pass_param(w, f->call, &(Split){.frame = f}, &f->fn->param[i].place, s, &shape->out[i], &f->fn->param[i], mask);
+            pass_param(w, f->call, (ParamEnd){&(Split){.frame = f}, &f->fn->param[i].place}, (ParamEnd){s, &shape->out[i]},
+                       &f->fn->param[i], mask);
         split_go(w, s, s->pc);
     }
     frame_free(w->m, f);

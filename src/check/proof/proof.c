@@ -93,9 +93,10 @@ static void say_verdict(Proof *p, Function *fn, const ProveVerdict *v)
 {
     char *text =
         arena_printf(p->m->arena, "%s%s%s", prove_answer_name(v->answer), v->answer == PROVE_PROVED ? "" : ": ", v->why);
+    Remark remark = {v->answer == PROVE_PROVED ? REMARK_PASSED : REMARK_MISSED, "prove",
+                     v->answer == PROVE_PROVED ? "Proved" : "Unproved", .message = text};
     if (p->wants_remarks)
-        remarks_write(&p->remarks, v->answer == PROVE_PROVED ? REMARK_PASSED : REMARK_MISSED, "prove",
-                      v->answer == PROVE_PROVED ? "Proved" : "Unproved", fn, (Span){0, 0}, text);
+        remarks_write(&p->remarks, remark, fn, (Span){0, 0});
     if (v->answer != PROVE_PROVED)
         fprintf(stderr, "ptxopt: function '%s' is not proved: %s%s\n", fn->name->text, text,
                 goes_back(p, v) ? "; it stays as it was" : "");

@@ -81,12 +81,12 @@ static void apply(Compute *c)
 
 /* ---- integers ---------------------------------------------------------------------------------------------------------- */
 
-static Term named(Compute *c, const char *what, bool is_signed, u32 bits, Term a, Term b, Term d, Term e)
+/* The application of an operation that compute.c names itself to n terms. */
+static Term named(Compute *c, const char *what, bool is_signed, u32 bits, const Term *kid, u32 n)
 {
     char text[96];
-    Term kid[4] = {a, b, d, e};
     snprintf(text, sizeof text, "%.40s %u%s", what, bits, is_signed ? "s" : "u");
-    return prove_apply(c->t, prove_name(c->t, text), strcmp(what, "mul.hi") == 0 ? bits : 1, kid, e ? 4 : d ? 3 : 2);
+    return prove_apply(c->t, prove_name(c->t, text), strcmp(what, "mul.hi") == 0 ? bits : 1, kid, n);
 }
 
 static Term carry_in(Compute *c)
@@ -117,7 +117,7 @@ static void add(Compute *c)
     Term extra = prove_zext(c->t, in, c->bits);
     Term x = subtracts ? prove_sub(c->t, prove_sub(c->t, a, b), extra) : prove_add(c->t, prove_add(c->t, a, b), extra);
     Term first = !subtracts && a > b ? b : a, second = first == a ? b : a;
-    Term carry = named(c, subtracts ? "borrow" : "carry", false, c->bits, first, second, in, 0);
+    Term carry = named(c, subtracts ? "borrow" : "carry", false, c->bits, (Term[]){first, second, in}, 3);
     result(c, x);
     carry_out(c, carry);
 }
@@ -128,7 +128,7 @@ static Term product(Compute *c, u32 *bits)
     *bits = c->bits;
     Term a = source(c, 1, c->bits), b = source(c, 2, c->bits);
     if (op_has_modifier(c->op, ".hi"))
-        return named(c, "mul.hi", c->is_signed, c->bits, a < b ? a : b, a < b ? b : a, 0, 0);
+        return named(c, "mul.hi", c->is_signed, c->bits, (Term[]){a < b ? a : b, a < b ? b : a}, 2);
     if (op_has_modifier(c->op, ".wide")) {
         *bits = c->bits * 2;
         a = prove_resize(c->t, a, *bits, c->is_signed);
@@ -146,8 +146,8 @@ static void multiply(Compute *c)
         return;
     }
     Term d = source(c, 3, bits), in = carry_in(c);
-    Term carry =
-        named(c, op_has_modifier(c->op, ".hi") ? "carry of mad.hi" : "carry of mad", c->is_signed, bits, x, d, in, 0);
+    const char *what = op_has_modifier(c->op, ".hi") ? "carry of mad.hi" : "carry of mad";
+    Term carry = named(c, what, c->is_signed, bits, (Term[]){x, d, in}, 3);
     result(c, prove_add(c->t, prove_add(c->t, x, d), prove_zext(c->t, in, bits)));
     carry_out(c, carry);
 }

@@ -257,9 +257,11 @@ static u32 find_merged(const ProveGraph *before, u32 exit, const u64 *wanted, u3
     return k;
 }
 
-bool prove_pair_exits(const ProveGraph *before, VecU32 *exits, const ProveGraph *after, const VecU32 *others,
-                      const ProveMatched *matched, u32 n, ProveExitPairs *pairs)
+bool prove_pair_exits(const ProveGraph graph[2], VecU32 both[2], const ProveMatched *matched, u32 n, ProveExitPairs *pairs)
 {
+    const ProveGraph *before = &graph[PROVE_BEFORE], *after = &graph[PROVE_AFTER];
+    VecU32 *exits = &both[PROVE_BEFORE];
+    const VecU32 *others = &both[PROVE_AFTER];
     Events e = events_that_match(matched, n);
     u64 wanted[EXITS_MAX];
     bool paired = others->n && others->n <= exits->n && exits->n <= EXITS_MAX;

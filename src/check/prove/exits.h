@@ -24,8 +24,8 @@ typedef struct ProveExitPairs {
 } ProveExitPairs;
 
 /* Whether each exit has one. Then the exits of BEFORE stand in front as those of AFTER do. */
-bool prove_pair_exits(const ProveGraph *before, VecU32 *exits, const ProveGraph *after, const VecU32 *others,
-                      const ProveMatched *matched, u32 n, ProveExitPairs *pairs);
+bool prove_pair_exits(const ProveGraph graph[2], VecU32 exits[2], const ProveMatched *matched, u32 n,
+                      ProveExitPairs *pairs);
 /* ptxas takes for the end what more blocks lead to. Whether it has no more reason to take this exit than before, and, with `no_less`,
  * none less. */
 bool prove_end_is_as_likely(const ProveExitPairs *pairs, u32 exit, bool no_less);

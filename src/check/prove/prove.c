@@ -132,8 +132,7 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
     bool holds = true;
     ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees);
     ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees);
-    ends->paired = prove_pair_exits(before, &ends->exits[PROVE_BEFORE], after, &ends->exits[PROVE_AFTER], pair->matched.v,
-                                    pair->matched.n, &ends->pairs);
+    ends->paired = prove_pair_exits(pair->graph, ends->exits, pair->matched.v, pair->matched.n, &ends->pairs);
     for (u32 k = 0; (k < ends->exits[PROVE_BEFORE].n || k < ends->exits[PROVE_AFTER].n) && holds; k++)
         holds = holds_at_end(pair, options, ends, k, arena);
     return holds;
@@ -150,8 +149,7 @@ static bool keeps_end(Pair *pair, Ends *ends)
             asks = matters(pair, (ProveSide)side, &ended, ends, k);
     }
     arena_free(&ended.arena);
-    bool kept = !asks || prove_pair_exits(&pair->graph[PROVE_BEFORE], &ends->exits[PROVE_BEFORE], &pair->graph[PROVE_AFTER],
-                                          &ends->exits[PROVE_AFTER], pair->matched.v, pair->matched.n, &ends->pairs);
+    bool kept = !asks || prove_pair_exits(pair->graph, ends->exits, pair->matched.v, pair->matched.n, &ends->pairs);
     for (u32 k = 0; k < ends->exits[PROVE_AFTER].n && asks && kept; k++)
         kept = prove_end_is_as_likely(&ends->pairs, k, true);
     return kept;

@@ -90,19 +90,19 @@ static pid_t start(const char *command, int *to, int *from)
 }
 
 /* Writes and reads until there is a line, or nothing more, or no time. */
-static u32 converse(int *to, int from, const char *text, u32 len, double until, char *answer, u32 size)
+static u32 converse(int *to, int from, Str text, double until, char *answer, u32 size)
 {
     u32 written = 0, n = 0;
     fcntl(*to, F_SETFL, O_NONBLOCK);
     while (n + 1 < size) {
-        struct pollfd fds[2] = {{from, POLLIN, 0}, {written < len ? *to : -1, POLLOUT, 0}};
+        struct pollfd fds[2] = {{from, POLLIN, 0}, {written < text.len ? *to : -1, POLLOUT, 0}};
         double left = 1e3 * (until - clock_now());
         if (left <= 0 || poll(fds, 2, 1 + (int)left) <= 0)
             break;
         if (fds[1].revents) {
-            ssize_t done = write(*to, text + written, len - written);
-            written = done < 0 && errno != EAGAIN ? len : written + (done > 0 ? (u32)done : 0);
-            if (written == len) {
+            ssize_t done = write(*to, text.p + written, text.len - written);
+            written = done < 0 && errno != EAGAIN ? text.len : written + (done > 0 ? (u32)done : 0);
+            if (written == text.len) {
                 close(*to);
                 *to = -1;
             }
@@ -128,7 +128,7 @@ bool prove_solver_run(const char *command, const char *text, u32 len, u32 millis
     pid_t child = start(command, &to, &from);
     if (child > 0) {
         setpgid(child, child);
-        converse(&to, from, text, len, clock_now() + 1e-3 * milliseconds, word, size);
+        converse(&to, from, (Str){text, len}, clock_now() + 1e-3 * milliseconds, word, size);
         kill(-child, SIGKILL);
         if (to >= 0)
             close(to);

@@ -79,7 +79,7 @@ static void remark_start(RemarkWriter *writer, const Module *m, const Function *
     while ((loc = memmem(loc, (size_t)(end - loc), ".loc", 4)) && loc[4] != ' ' && loc[4] != '\t') /* .local */
         loc += 4;
     u32 at = loc ? (u32)(loc - m->text.p) + 4 : fn->open.beg;
-    remarks_write(writer, REMARK_ANALYSIS, "report", "Function", fn, (Span){at, at + 1}, "");
+    remarks_write(writer, (Remark){REMARK_ANALYSIS, "report", "Function", .message = ""}, fn, (Span){at, at + 1});
 }
 
 /* The optimized text goes to `out`. False after a message. */

@@ -125,31 +125,35 @@ static void make_copies(Analyses *an, PhaseRun *run, MachinePlan *plan)
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
-/* Builds the branches from b, which has none, to the leaves first .. first + n - 1. These have their first `depth` selps in
- * common. */
-static void branch_to_leaves(Analyses *an, PhaseRun *run, const MachinePlan *plan, Block *b, u32 first, u32 n, u32 depth)
+/* The leaves first .. first + n - 1, which have their first `depth` selps in common. */
+typedef struct PlanLeaves {
+    u32 first, n, depth;
+} PlanLeaves;
+
+/* Builds the branches from b, which has none, to the leaves. */
+static void branch_to_leaves(Analyses *an, PhaseRun *run, const MachinePlan *plan, Block *b, PlanLeaves to)
 {
-    const PlanLeaf *leaf = &plan->leaf.v[first];
+    const PlanLeaf *leaf = &plan->leaf.v[to.first];
     u32 holding = 0;
-    if (n == 1) {
+    if (to.n == 1) {
         block_set_fall(b, final_block(plan, &leaf->target));
         return;
     }
-    assert(depth < COUNT_OF(leaf->select)); /* leaves differ in one of the selps */
-    while (holding < n && plan->leaf.v[first + holding].holds[depth])
+    assert(to.depth < COUNT_OF(leaf->select)); /* leaves differ in one of the selps */
+    while (holding < to.n && plan->leaf.v[to.first + holding].holds[to.depth])
         holding++;
     Block *rest = block_new_like(b, b->loc), *then;
     block_move_after(rest, b);
-    branch_to_leaves(an, run, plan, rest, first + holding, n - holding, depth + 1);
+    branch_to_leaves(an, run, plan, rest, (PlanLeaves){to.first + holding, to.n - holding, to.depth + 1});
     if (holding == 1) {
         then = final_block(plan, &leaf->target);
     } else {
         then = block_new_like(b, b->loc);
         block_move_after(then, rest);
-        branch_to_leaves(an, run, plan, then, first, holding, depth + 1);
+        branch_to_leaves(an, run, plan, then, (PlanLeaves){to.first, holding, to.depth + 1});
     }
     block_set_fall(b, rest);
-    block_set_branch(b, instr_operand(leaf->select[depth], 3)->id, false, then, false);
+    block_set_branch(b, instr_operand(leaf->select[to.depth], 3)->id, false, then, false);
     instr_inherit_origin(an->fn, block_terminator(b), plan->at, NULL);
     phase_count(run, "SelectUnfolded", 1);
 }
@@ -164,7 +168,7 @@ static void redirect_edges(Analyses *an, PhaseRun *run, const MachinePlan *plan)
         if (edge->leaves == 1)
             redirect_to(plan, edge->from, &plan->leaf.v[edge->first].target, past_idle);
         else if (!past_idle)
-            branch_to_leaves(an, run, plan, edge->from, edge->first, edge->leaves, 0);
+            branch_to_leaves(an, run, plan, edge->from, (PlanLeaves){edge->first, edge->leaves, 0});
     }
 }
 

@@ -372,6 +372,14 @@ static bool delays_arm(const Nested *n, const Site *s)
 
 /* ---- loads for one arm ------------------------------------------------------------------------------------------ */
 
+/* A search for loads that only one arm reads. */
+typedef struct LoadSearch {
+    const Nested *n;
+    const Site *s;
+    const Block *arm;
+    u32 left; /* instructions that may still be looked at */
+} LoadSearch;
+
 /* Whether i, or an instruction after it in its block, reads or writes reg; true once *left instructions were looked at. */
 static bool is_touched_from(const Instr *i, RegId reg, u32 *left)
 {
@@ -392,27 +400,28 @@ static bool is_read_beside(const Nested *n, const Block *b, const Block *to, Reg
 
 /* Whether reg, which `load` in `from` writes, is read only in the arm and what follows it. Each block from `from` to the
  * outer one is the only predecessor of the next. */
-static bool is_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, RegId reg, const Block *arm,
-                       u32 *left)
+static bool is_for_arm(LoadSearch *q, const Block *from, const Instr *load, RegId reg)
 {
+    const Nested *n = q->n;
+    const Site *s = q->s;
     const Live *live = an_live(n->an);
-    if (!live_in(live, arm, reg) || live_in(live, arm == s->rest ? s->other : s->rest, reg) ||
-        is_touched_from(load->next, reg, left) || is_touched_from(s->inner->first, reg, left))
+    if (!live_in(live, q->arm, reg) || live_in(live, q->arm == s->rest ? s->other : s->rest, reg) ||
+        is_touched_from(load->next, reg, &q->left) || is_touched_from(s->inner->first, reg, &q->left))
         return false;
     for (const Block *b = s->outer, *above; b != from; b = above) {
         above = cfg_single_pred(n->fn, b);
-        if (is_touched_from(b->first, reg, left) || is_read_beside(n, above, b, reg))
+        if (is_touched_from(b->first, reg, &q->left) || is_read_beside(n, above, b, reg))
             return false;
     }
     return true;
 }
 
 /* Whether the load writes something, and all of it is for the arm. */
-static bool loads_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, const Block *arm, u32 *left)
+static bool loads_for_arm(LoadSearch *q, const Block *from, const Instr *load)
 {
     bool some = false;
     for (RegWalk w = reg_walk(load); next_write(&w); some = true)
-        if (!is_for_arm(n, s, from, load, w.reg, arm, left))
+        if (!is_for_arm(q, from, load, w.reg))
             return false;
     return some;
 }
@@ -423,10 +432,11 @@ static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
     for_each_cfg_edge(pred, cfg_preds(n->fn, arm))
         if (pred.v->block != s->outer && pred.v->block != s->inner)
             return false;
-    u32 left = LOAD_LOOKED_AT, above = 0;
+    LoadSearch q = {n, s, arm, LOAD_LOOKED_AT};
+    u32 above = 0;
     for (const Block *b = s->outer; b && WITHIN(LOAD_ABOVE, above < LOAD_ABOVE); b = cfg_single_pred(n->fn, b), above++)
-        for (const Instr *i = b->last; i && WITHIN(LOAD_LOOKED_AT, left); i = i->prev, left -= left != 0)
-            if (is_load(i) && loads_for_arm(n, s, b, i, arm, &left))
+        for (const Instr *i = b->last; i && WITHIN(LOAD_LOOKED_AT, q.left); i = i->prev, q.left -= q.left != 0)
+            if (is_load(i) && loads_for_arm(&q, b, i))
                 return true;
     return false;
 }
