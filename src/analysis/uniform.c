@@ -141,29 +141,30 @@ static void note_reads(Solver *s, const Instr *i)
     if (i->kind != INSTR_OP)
         return;
     if (i->guard)
-        bitset_add(&s->was_read, i->guard);
+        bitset_add(&s->readers.was_read, i->guard);
     if (op_has(i->op, OPF_CARRY_IN))
-        bitset_add(&s->was_read, CARRY_REG);
+        bitset_add(&s->readers.was_read, CARRY_REG);
     for_each_slot(o, i)
         if (slot_is_use(o))
-            bitset_add(&s->was_read, o->id);
+            bitset_add(&s->readers.was_read, o->id);
 }
 
 static void collect_readers(Solver *s)
 {
     u32 *next = arena_array(s->scratch, u32, (size_t)s->fn->regs.n + 2);
-    s->first_reader = next++; /* filling moves next[reg] from where the register's readers begin to where they end */
+    s->readers.first_reader =
+        next++; /* filling moves next[reg] from where the register's readers begin to where they end */
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p])
             for (RegWalk w = reg_walk(i); next_read(&w);)
                 next[w.reg + 1]++;
     for (RegId reg = 0; reg < s->fn->regs.n; reg++)
         next[reg + 1] += next[reg];
-    s->reader = arena_alloc_raw(s->scratch, sizeof *s->reader * (size_t)next[s->fn->regs.n]);
+    s->readers.reader = arena_alloc_raw(s->scratch, sizeof *s->readers.reader * (size_t)next[s->fn->regs.n]);
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p])
             for (RegWalk w = reg_walk(i); next_read(&w);)
-                s->reader[next[w.reg]++] = i;
+                s->readers.reader[next[w.reg]++] = i;
 }
 
 static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
@@ -177,7 +178,7 @@ static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 /* Visits all instructions. What becomes divergent has to be spread only to what reads it and was visited before. */
 static void visit_all(Solver *s)
 {
-    s->was_read = bitset_new(s->scratch, s->fn->regs.n);
+    s->readers.was_read = bitset_new(s->scratch, s->fn->regs.n);
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p]) {
             note_reads(s, i);
@@ -186,18 +187,18 @@ static void visit_all(Solver *s)
             if (s->asks_level)
                 vec_push(&s->within_warp, i);
         }
-    s->was_read.word = NULL;
+    s->readers.was_read.word = NULL;
 }
 
 /* Takes registers and branches out of the sets until only what is uniform at this level is left. */
 static void spread(Solver *s)
 {
-    if (s->work.n && !s->reader)
+    if (s->work.n && !s->readers.reader)
         collect_readers(s);
     while (s->work.n > 0) {
         RegId next = vec_pop(&s->work);
-        for (u32 k = s->first_reader[next]; k < s->first_reader[next + 1]; k++)
-            visit(s, s->reader[k]);
+        for (u32 k = s->readers.first_reader[next]; k < s->readers.first_reader[next + 1]; k++)
+            visit(s, s->readers.reader[k]);
     }
 }
 
@@ -260,9 +261,9 @@ Uniform *uniform_compute(Arena *arena, const UniformBases *of)
     spread(&s);
     vec_free(&s.within_warp);
     vec_free(&s.work);
-    vec_free(&s.joins);
-    vec_free(&s.writes);
-    vec_free(&s.listed);
+    vec_free(&s.walk.joins);
+    vec_free(&s.walk.writes);
+    vec_free(&s.places.listed);
     arena_free(&scratch);
     return u;
 }

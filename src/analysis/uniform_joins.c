@@ -15,29 +15,29 @@ enum {
 
 static void add_join(Solver *s, u32 p)
 {
-    if (s->reach[p].join == s->propagation)
+    if (s->walk.reach[p].join == s->walk.propagation)
         return;
-    s->reach[p].join = s->propagation;
-    vec_push(&s->joins, p);
+    s->walk.reach[p].join = s->walk.propagation;
+    vec_push(&s->walk.joins, p);
 }
 
 static void make_pending(Solver *s, u32 p)
 {
-    bitset_add(&s->pending, p);
-    if (p < s->cursor)
-        s->cursor = p;
+    bitset_add(&s->walk.pending, p);
+    if (p < s->walk.cursor)
+        s->walk.cursor = p;
 }
 
 /* Brings a path to p. Its label is the last join on the path, or its first block: paths of two labels join at p. */
 static inline void arrive(Solver *s, u32 p, u32 label)
 {
-    Reach *r = &s->reach[p];
-    if (r->propagation != s->propagation) {
-        r->propagation = s->propagation;
+    Reach *r = &s->walk.reach[p];
+    if (r->propagation != s->walk.propagation) {
+        r->propagation = s->walk.propagation;
         r->label = label;
-        s->region[s->region_size++] = p;
+        s->walk.region[s->walk.region_size++] = p;
         make_pending(s, p);
-    } else if (r->label != label && r->join != s->propagation) {
+    } else if (r->label != label && r->join != s->walk.propagation) {
         add_join(s, p);
         if (r->label != p) {
             r->label = p;
@@ -48,7 +48,7 @@ static inline void arrive(Solver *s, u32 p, u32 label)
 
 static bool is_reached(const Solver *s, const Block *b)
 {
-    return s->reach[s->order->index[b->id]].propagation == s->propagation;
+    return s->walk.reach[s->order->index[b->id]].propagation == s->walk.propagation;
 }
 
 /* The block where all paths from a branch have joined: its immediate post-dominator. Some of them may have got there
@@ -96,15 +96,15 @@ static inline void leave(Solver *s, u32 p, u32 label)
 
 static void spread_pending(Solver *s, u32 b)
 {
-    u32 stop = s->stop ? s->order->index[s->stop->id] : s->order->count;
+    u32 stop = s->walk.stop ? s->order->index[s->walk.stop->id] : s->order->count;
     while (!out_of_steps(s)) {
-        u32 p = bitset_next(&s->pending, s->cursor);
+        u32 p = bitset_next(&s->walk.pending, s->walk.cursor);
         if (p >= s->order->count)
             return;
-        s->cursor = p;
-        bitset_del(&s->pending, p);
+        s->walk.cursor = p;
+        bitset_del(&s->walk.pending, p);
         if (p != b && p != stop)
-            leave(s, p, s->reach[p].label);
+            leave(s, p, s->walk.reach[p].label);
     }
 }
 
@@ -113,16 +113,16 @@ static void spread_pending(Solver *s, u32 b)
 static void propagate_from(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];
-    s->propagation++;
-    s->region_size = 0;
-    vec_clear(&s->joins);
-    s->cursor = s->order->count;
-    s->stop = s->postdom->idom[branch->id];
+    s->walk.propagation++;
+    s->walk.region_size = 0;
+    vec_clear(&s->walk.joins);
+    s->walk.cursor = s->order->count;
+    s->walk.stop = s->postdom->idom[branch->id];
     leave(s, b, GRAPH_NONE);
-    for (const Block *stop = s->stop;; stop = s->stop) {
+    for (const Block *stop = s->walk.stop;; stop = s->walk.stop) {
         spread_pending(s, b);
-        s->stop = find_stop(s, branch);
-        if (s->stop == stop || out_of_steps(s))
+        s->walk.stop = find_stop(s, branch);
+        if (s->walk.stop == stop || out_of_steps(s))
             return;
         if (is_reached(s, stop))
             make_pending(s, s->order->index[stop->id]); /* the paths go on */
@@ -133,9 +133,9 @@ static void propagate_from(Solver *s, u32 b)
 static void join_after(Solver *s, const Loop *loop)
 {
     const Graph *succ = &s->order->succ;
-    s->steps += s->region_size;
-    for (u32 k = 0; k < s->region_size; k++) {
-        u32 p = s->region[k];
+    s->steps += s->walk.region_size;
+    for (u32 k = 0; k < s->walk.region_size; k++) {
+        u32 p = s->walk.region[k];
         if (!bitset_has(&s->leaving, p) || !loop_contains(s->loops, loop, s->order->rpo[p]))
             continue;
         for_each_edge(e, succ, p)
@@ -146,29 +146,29 @@ static void join_after(Solver *s, const Loop *loop)
 
 static void list_written(Solver *s, u32 p)
 {
-    u32 first = s->writes.n, instrs = 0;
+    u32 first = s->walk.writes.n, instrs = 0;
     for_each_instr(i, s->order->rpo[p]) {
         instrs++;
         for (RegWalk w = reg_walk(i); next_write(&w);)
-            vec_push(&s->writes, w.reg);
+            vec_push(&s->walk.writes, w.reg);
     }
-    s->written[p] = (Written){first, s->writes.n, instrs + 1};
+    s->walk.written[p] = (Written){first, s->walk.writes.n, instrs + 1};
 }
 
 static void mark_written(Solver *s, u32 p)
 {
-    if (!s->written[p].instrs)
+    if (!s->walk.written[p].instrs)
         list_written(s, p);
-    for (u32 k = s->written[p].first; k < s->written[p].end; k++)
-        s->written_mark[s->writes.v[k]] = s->propagation;
-    s->steps += s->written[p].instrs - 1;
+    for (u32 k = s->walk.written[p].first; k < s->walk.written[p].end; k++)
+        s->walk.written_mark[s->walk.writes.v[k]] = s->walk.propagation;
+    s->steps += s->walk.written[p].instrs - 1;
 }
 
 /* Whether something is live at p that is uniform so far. Nothing becomes uniform again: what was passed over once stays so. */
 static bool is_open(Solver *s, u32 p)
 {
     const Live *l = s->live;
-    u32 *open = &s->open[p], end = l->start[s->order->rpo[p]->id + 1];
+    u32 *open = &s->places.open[p], end = l->start[s->order->rpo[p]->id + 1];
     for (; *open < end; ++*open, s->steps++)
         if (bitset_has(s->uniform, l->regs[*open]))
             return true;
@@ -177,8 +177,8 @@ static bool is_open(Solver *s, u32 p)
 
 static bool any_open(Solver *s, u32 *list)
 {
-    while (*list && !is_open(s, s->listed.v[*list - 1].position))
-        *list = s->listed.v[*list - 1].next;
+    while (*list && !is_open(s, s->places.listed.v[*list - 1].position))
+        *list = s->places.listed.v[*list - 1].next;
     return *list;
 }
 
@@ -187,11 +187,11 @@ static bool any_open(Solver *s, u32 *list)
 static bool may_join(Solver *s, u32 b)
 {
     const Block *d = s->order->rpo[b];
-    bool found = loop_of(s->loops, d) && any_open(s, &s->exits[0]);
+    bool found = loop_of(s->loops, d) && any_open(s, &s->places.exits[0]);
     for (const Loop *loop = loop_of(s->loops, d); loop && !found && !out_of_steps(s); loop = loop->parent, s->steps++)
-        found = any_open(s, &s->exits[s->loops->of[loop->header->id]]);
+        found = any_open(s, &s->places.exits[s->loops->of[loop->header->id]]);
     for (u32 left = AROUND; d && left > 0 && !found; left--, s->steps++) {
-        found = any_open(s, &s->joins_below[s->order->index[d->id]]);
+        found = any_open(s, &s->places.joins_below[s->order->index[d->id]]);
         d = s->dom->idom[d->id];
     }
     return found || BEYOND(AROUND, d != NULL);
@@ -200,8 +200,8 @@ static bool may_join(Solver *s, u32 b)
 /* Whether something that is uniform so far is live where the paths join. */
 static bool joins_matter(Solver *s)
 {
-    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++)
-        if (is_open(s, s->joins.v[k]))
+    for (u32 k = 0; k < s->walk.joins.n && !out_of_steps(s); k++)
+        if (is_open(s, s->walk.joins.v[k]))
             return true;
     return false;
 }
@@ -221,13 +221,13 @@ static void spread_from_branch(Solver *s, u32 b)
             join_after(s, loop);
     if (!joins_matter(s))
         return;
-    for (u32 k = 0; k < s->region_size && !out_of_steps(s); k++)
-        if (s->order->rpo[s->region[k]] != s->stop)
-            mark_written(s, s->region[k]);
-    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
-        u32 end = l->start[s->order->rpo[s->joins.v[k]]->id + 1];
-        for (u32 r = s->open[s->joins.v[k]]; r < end; r++, s->steps++)
-            if (s->written_mark[l->regs[r]] == s->propagation)
+    for (u32 k = 0; k < s->walk.region_size && !out_of_steps(s); k++)
+        if (s->order->rpo[s->walk.region[k]] != s->walk.stop)
+            mark_written(s, s->walk.region[k]);
+    for (u32 k = 0; k < s->walk.joins.n && !out_of_steps(s); k++) {
+        u32 end = l->start[s->order->rpo[s->walk.joins.v[k]]->id + 1];
+        for (u32 r = s->places.open[s->walk.joins.v[k]]; r < end; r++, s->steps++)
+            if (s->walk.written_mark[l->regs[r]] == s->walk.propagation)
                 uniform_make_divergent(s, l->regs[r]);
     }
 }
@@ -238,7 +238,7 @@ static void give_up(Solver *s)
 {
     const Live *l = s->live;
     s->gave_up = true;
-    bitset_clear(&s->pending);
+    bitset_clear(&s->walk.pending);
     for (u32 k = 0; k < l->start[l->blocks]; k++)
         uniform_make_divergent(s, l->regs[k]);
 }
@@ -257,20 +257,20 @@ void uniform_diverge_branch(Solver *s, const Block *b)
 
 static void put(Solver *s, u32 *list, u32 p)
 {
-    vec_push(&s->listed, ((Listed){p, *list}));
-    *list = s->listed.n;
+    vec_push(&s->places.listed, ((Listed){p, *list}));
+    *list = s->places.listed.n;
 }
 
 static void find_joins(Solver *s)
 {
     const Graph *pred = &s->order->pred;
-    s->open = arena_alloc_raw(s->scratch, sizeof *s->open * s->order->count);
-    s->joins_below = arena_array(s->scratch, u32, s->order->count);
+    s->places.open = arena_alloc_raw(s->scratch, sizeof *s->places.open * s->order->count);
+    s->places.joins_below = arena_array(s->scratch, u32, s->order->count);
     for (u32 p = 0; p < s->order->count; p++) {
         const Block *b = s->order->rpo[p], *d = s->dom->idom[b->id];
-        s->open[p] = s->live->start[b->id];
+        s->places.open[p] = s->live->start[b->id];
         if (pred->start[p + 1] - pred->start[p] > (d != NULL))
-            put(s, &s->joins_below[d ? s->order->index[d->id] : p], p);
+            put(s, &s->places.joins_below[d ? s->order->index[d->id] : p], p);
     }
 }
 
@@ -282,14 +282,14 @@ static void list_exit(Solver *s, const Loop *loop, u32 p)
         loop = loop->parent;
         left--;
     }
-    put(s, &s->exits[WITHIN(AROUND, left) ? s->loops->of[loop->header->id] : 0], p);
+    put(s, &s->places.exits[WITHIN(AROUND, left) ? s->loops->of[loop->header->id] : 0], p);
 }
 
 static void find_leaving(Solver *s)
 {
     const Graph *succ = &s->order->succ;
     s->leaving = bitset_new(s->scratch, s->order->count);
-    s->exits = arena_array(s->scratch, u32, s->loops->n + 1);
+    s->places.exits = arena_array(s->scratch, u32, s->loops->n + 1);
     for (u32 p = 0; p < s->order->count; p++) {
         const Loop *loop = loop_of(s->loops, s->order->rpo[p]);
         for_each_edge(e, succ, p)
@@ -305,10 +305,10 @@ void uniform_find_joins(Solver *s)
     u32 blocks = s->order->count;
     find_joins(s);
     find_leaving(s);
-    s->reach = arena_array(s->scratch, Reach, blocks);
-    s->region = arena_alloc_raw(s->scratch, sizeof *s->region * blocks);
-    s->written_mark = arena_array(s->scratch, u32, s->fn->regs.n);
-    s->written = arena_array(s->scratch, Written, blocks);
-    s->pending = bitset_new(s->scratch, blocks);
+    s->walk.reach = arena_array(s->scratch, Reach, blocks);
+    s->walk.region = arena_alloc_raw(s->scratch, sizeof *s->walk.region * blocks);
+    s->walk.written_mark = arena_array(s->scratch, u32, s->fn->regs.n);
+    s->walk.written = arena_array(s->scratch, Written, blocks);
+    s->walk.pending = bitset_new(s->scratch, blocks);
     s->step_limit = PROPAGATION_LIMIT * ((u64)blocks + s->order->succ.start[blocks]);
 }

@@ -23,6 +23,35 @@ typedef struct Written {
     u32 instrs; /* of the block, plus 1; 0: nobody asked yet */
 } Written;
 
+/* The instructions that read each register. */
+typedef struct UniformReaders {
+    BitSet was_read;      /* by register: what was visited so far reads it; without words: everything was visited */
+    u32 *first_reader;    /* by register: those that read it are reader[first_reader[reg]] .. */
+    const Instr **reader; /* .. reader[first_reader[reg + 1] - 1], in order; NULL: not asked for yet */
+} UniformReaders;
+
+/* The positions where paths may join, except those at which nothing uniform is live any more. */
+typedef struct UniformPlaces {
+    VEC(Listed) listed;
+    u32 *joins_below; /* by position: the list of those that it dominates immediately; at the entry, that too */
+    u32 *exits; /* by place in `loops`, plus 1: to where edges lead out of it, and of none around it; first: of many */
+    u32 *open;  /* by position: of what is live there, nothing before this index is uniform */
+} UniformPlaces;
+
+/* The propagation from one branch, by position. */
+typedef struct UniformWalk {
+    u32 propagation;
+    Reach *reach;
+    u32 *written_mark; /* by register: the propagation in whose region it is written */
+    Written *written;  /* by position */
+    VecU32 writes;     /* registers, of the blocks one after the other */
+    BitSet pending;
+    u32 *region, region_size;
+    VecU32 joins;
+    const Block *stop; /* NULL: the paths may never all join */
+    u32 cursor;
+} UniformWalk;
+
 typedef struct Solver {
     const Function *fn;
     const Order *order;
@@ -34,26 +63,10 @@ typedef struct Solver {
     VEC(const Instr *) within_warp; /* what asked for the level when it was visited first */
     BitSet *uniform, *branch;       /* of the result, at this level */
     VecU32 work;                    /* registers that have become divergent after something that reads them was visited */
-    BitSet was_read;      /* by register: what was visited so far reads it; without words: everything was visited */
-    u32 *first_reader;    /* by register: those that read it are reader[first_reader[reg]] .. */
-    const Instr **reader; /* .. reader[first_reader[reg + 1] - 1], in order; NULL: not asked for yet */
-    BitSet leaving;       /* positions with an edge out of their innermost loop */
-    /* where paths may join, but for positions at which nothing uniform is live any more */
-    VEC(Listed) listed;
-    u32 *joins_below; /* by position: the list of those that it dominates immediately; at the entry, that too */
-    u32 *exits; /* by place in `loops`, plus 1: to where edges lead out of it, and of none around it; first: of many */
-    u32 *open;  /* by position: of what is live there, nothing before this index is uniform */
-    /* the propagation from one branch, by position */
-    u32 propagation;
-    Reach *reach;
-    u32 *written_mark; /* by register: the propagation in whose region it is written */
-    Written *written;  /* by position */
-    VecU32 writes;     /* registers, of the blocks one after the other */
-    BitSet pending;
-    u32 *region, region_size;
-    VecU32 joins;
-    const Block *stop; /* NULL: the paths may never all join */
-    u32 cursor;
+    UniformReaders readers;
+    BitSet leaving; /* positions with an edge out of their innermost loop */
+    UniformPlaces places;
+    UniformWalk walk;
     u64 steps, step_limit;
     bool limit_known; /* unset: the limit is that of blocks and edges alone so far */
     bool gave_up;
@@ -65,7 +78,7 @@ static inline void uniform_make_divergent(Solver *s, RegId reg)
     if (!bitset_has(s->uniform, reg))
         return;
     bitset_del(s->uniform, reg);
-    if (!s->was_read.word || bitset_has(&s->was_read, reg))
+    if (!s->readers.was_read.word || bitset_has(&s->readers.was_read, reg))
         vec_push(&s->work, reg);
 }
 

@@ -7,7 +7,7 @@ enum { BAR_SYNC, BAR_ARRIVE, BAR_RED };
 static void spread_knowledge(Cta *cta, const Barrier *b, u32 waiting_warps, bool everybody)
 {
     if (everybody) {
-        cta->full_time = ++cta->m->time;
+        cta->full_time = ++cta->m->race.time;
         return;
     }
     u32 merged[LANES] = {0};
@@ -107,7 +107,7 @@ void run_barrier(Warp *w, Split *s, const Code *c, u32 mask)
     if (count && mask >> __builtin_ctz(live) & 1) /* hardware counts whole warps */
         b->arrived += LANES - (u32)__builtin_popcount(live);
     b->warps |= 1u << w->index;
-    b->arrive_time[w->index] = ++w->m->time;
+    b->arrive_time[w->index] = ++w->m->race.time;
     if (c->arg[2].kind)
         b->popc += (u32)__builtin_popcount(arg_fetch_pred(w, s, c, &c->arg[2], mask) & mask);
     if (c->action != BAR_ARRIVE) {

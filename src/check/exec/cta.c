@@ -21,7 +21,7 @@ static Cta *cta_new(Machine *m, u32 index)
     cta->ctaid[2] = index / k->grid[0] / k->grid[1];
     cta->threads = k->block[0] * k->block[1] * k->block[2];
     cta->warps = (cta->threads + LANES - 1) / LANES;
-    cta->full_time = ++m->time;
+    cta->full_time = ++m->race.time;
     cta->shared_bytes = m->program->dynamic_shared + k->shared;
     cta->shared = mem_alloc(cta->shared_bytes + 16);
     memset(cta->shared, (int)(m->garbage & 255), cta->shared_bytes);
@@ -165,7 +165,7 @@ static void warp_run(Warp *w, Split *s, u32 budget)
             issued++;
             threads += (u32)__builtin_popcount(mask);
         }
-        if (mask || c->branches)
+        if (mask || c->flow.branches)
             c->run(w, s, c, mask);
         if (w->left)
             lanes_left(w);
@@ -178,12 +178,12 @@ static void warp_run(Warp *w, Split *s, u32 budget)
 static void start_kernel(Machine *m, const LaunchKernel *kernel)
 {
     m->kernel = kernel;
-    m->kernel_time = ++m->time;
-    fnvmap_clear(&m->cta_known);
-    fnvmap_clear(&m->sync_vars);
-    for (u32 i = 0; i < m->sync.n; i++)
-        vec_free(&m->sync.v[i].releases);
-    vec_clear(&m->sync);
+    m->race.kernel_time = ++m->race.time;
+    fnvmap_clear(&m->race.cta_known);
+    fnvmap_clear(&m->race.sync_vars);
+    for (u32 i = 0; i < m->race.sync.n; i++)
+        vec_free(&m->race.sync.v[i].releases);
+    vec_clear(&m->race.sync);
 }
 
 void machine_run_kernel(Machine *m, const LaunchKernel *kernel)

@@ -21,7 +21,7 @@ static void run_goto(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)mask;
     w->m->count->jumps += c->counted;
-    split_go(w, s, c->fall);
+    split_go(w, s, c->flow.fall);
 }
 
 static DecodeFn *find_row(const Op *op)
@@ -39,8 +39,10 @@ static void report_unsupported(Program *p, const Code *c) { vec_push(&p->unsuppo
 static void decode_instr(Program *p, FnCode *f, const Instr *i, Code *c)
 {
     Decoder d = {.p = p, .f = f, .i = i, .c = c};
-    *c = (Code){
-        .instr = i, .counted = true, .target = NO_PC, .fall = NO_PC, .join = {NO_PC, NO_PC}, .guard_not = i->guard_not};
+    *c = (Code){.instr = i,
+                .counted = true,
+                .flow = {.target = NO_PC, .fall = NO_PC, .join = {NO_PC, NO_PC}},
+                .guard_not = i->guard_not};
     bool ok = op_split(&d.op, i->op->text->text);
     for_each_operand(o, i) {
         if (d.opnds < COUNT_OF(d.opnd))
@@ -148,19 +150,19 @@ static u32 pc_of(const u32 *pcs, const Block *b) { return b ? pcs[b->id] : NO_PC
 static void finish_branch(Program *p, Code *c, const Block *b, const u32 *pcs, u32 *const *join)
 {
     const Instr *i = c->instr;
-    c->fall = pc_of(pcs, b->fall);
-    c->fall_counted = b->jump && b->fall != b->next;
+    c->flow.fall = pc_of(pcs, b->fall);
+    c->flow.fall_counted = b->jump && b->fall != b->next;
     for (u32 m = 0; m < RECONVERGE_MODELS; m++)
-        c->join[m] = join[m][b->id] == NO_PC ? NO_PC : pcs[join[m][b->id]];
+        c->flow.join[m] = join[m][b->id] == NO_PC ? NO_PC : pcs[join[m][b->id]];
     const Table *table = branch_table(i);
     if (!table) {
-        c->target = pc_of(pcs, branch_target(i));
+        c->flow.target = pc_of(pcs, branch_target(i));
         return;
     }
-    c->entries = table->targets.n;
-    c->table = arena_array(p->arena, u32, c->entries + 1);
-    for (u32 k = 0; k < c->entries; k++)
-        c->table[k] = pcs[table->targets.v[k]];
+    c->flow.entries = table->targets.n;
+    c->flow.table = arena_array(p->arena, u32, c->flow.entries + 1);
+    for (u32 k = 0; k < c->flow.entries; k++)
+        c->flow.table[k] = pcs[table->targets.v[k]];
 }
 
 static void decode_block(Program *p, FnCode *f, const Block *b, const u32 *pcs, u32 *const *join)
@@ -176,10 +178,11 @@ static void decode_block(Program *p, FnCode *f, const Block *b, const u32 *pcs, 
     }
     if (!needs_transfer(b))
         return;
-    Code c = {.run = b->fall ? run_goto : run_return, .fall = pc_of(pcs, b->fall), .target = NO_PC, .join = {NO_PC, NO_PC}};
+    Code c = {.run = b->fall ? run_goto : run_return,
+              .flow = {.fall = pc_of(pcs, b->fall), .target = NO_PC, .join = {NO_PC, NO_PC}}};
     c.instr = b->jump ? b->jump : NULL;
     c.counted = b->jump && b->fall != b->next;
-    c.ends = !b->fall;
+    c.flow.ends = !b->fall;
     vec_push(&f->code, c);
 }
 

@@ -184,6 +184,14 @@ typedef struct MemoryAccess {
 } MemoryAccess;
 typedef void AccessWatch(void *user, const MemoryAccess *access);
 
+/* Times count synchronisations. */
+typedef struct RaceState {
+    u32 time, kernel_time;
+    FnvMap sync_vars; /* where the bytes lie -> index */
+    VEC(SyncVar) sync;
+    FnvMap cta_known; /* reader CTA << 32 | writer CTA -> time */
+} RaceState;
+
 struct Machine {
     Arena *arena; /* of this run */
     Program *program;
@@ -191,15 +199,11 @@ struct Machine {
     FnCode *entry;
     u64 random;
     u64 garbage; /* what registers and memory hold before they are written */
-    u32 time;    /* of the race watch */
-    u32 kernel_time;
+    RaceState race;
     VEC(Object) objects; /* by address */
     u32 last_object;
-    u8 *bank;         /* parameters of the entry */
-    FnvMap sync_vars; /* where the bytes lie -> index */
-    FnvMap heap;      /* thread of the grid + 1 -> bytes that it has taken */
-    VEC(SyncVar) sync;
-    FnvMap cta_known; /* reader CTA << 32 | writer CTA -> time */
+    u8 *bank;    /* parameters of the entry */
+    FnvMap heap; /* thread of the grid + 1 -> bytes that it has taken */
     VEC(Cta *) resident;
     Frame **free_frames; /* by function index */
     VEC(Join *) free_joins;

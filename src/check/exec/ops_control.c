@@ -5,10 +5,10 @@
 
 /* ---- branches ------------------------------------------------------------------------------------------------- */
 
-/* The lanes of s are about to diverge: they reconverge at c->join, unless they do so already. */
+/* The lanes of s are about to diverge: they reconverge at c->flow.join, unless they do so already. */
 static void push_join(Warp *w, Split *s, const Code *c)
 {
-    u32 join = c->join[w->m->model];
+    u32 join = c->flow.join[w->m->model];
     if (join == NO_PC || (s->join && s->join->pc == join && s->join->frame == s->frame))
         return;
     s->join = join_new(w, s->frame, join, s->mask, s->join);
@@ -22,31 +22,31 @@ static void run_branch(Warp *w, Split *s, const Code *c, u32 mask)
     else
         count->jumps++;
     if (mask == s->mask) {
-        split_go(w, s, c->target);
+        split_go(w, s, c->flow.target);
         return;
     }
-    if (c->fall_counted) {
+    if (c->flow.fall_counted) {
         count->issued++;
         count->jumps++;
     }
     if (!mask) {
-        split_go(w, s, c->fall);
+        split_go(w, s, c->flow.fall);
         return;
     }
     count->divergent++;
     if (c->action)
         finding_add(w->m, FIND_NONUNIFORM, "bra.uni", c, "the branch diverges");
     push_join(w, s, c);
-    Split *other = split_new(w, s->mask & ~mask, c->fall, s->frame, s->join);
+    Split *other = split_new(w, s->mask & ~mask, c->flow.fall, s->frame, s->join);
     s->mask = mask;
-    split_go(w, s, c->target);
-    split_go(w, other, c->fall);
+    split_go(w, s, c->flow.target);
+    split_go(w, other, c->flow.fall);
 }
 
 static bool decode_branch(Decoder *d)
 {
     d->c->action = op_take_next(&d->op, "uni");
-    d->c->branches = true;
+    d->c->flow.branches = true;
     d->c->run = run_branch;
     return d->opnds == 1;
 }
@@ -69,23 +69,23 @@ static void run_table_branch(Warp *w, Split *s, const Code *c, u32 mask)
     w->m->count->branches++;
     if (staying) {
         goes[groups] = staying;
-        pc[groups++] = c->fall;
+        pc[groups++] = c->flow.fall;
     }
     const u64 *index = mask ? arg_fetch(w, s, c, &c->arg[0], mask, buffer) : buffer;
     if (c->action)
         check_uniform_index(w, c, index, mask);
     while (left) {
         u32 entry = (u32)index[__builtin_ctz(left)], group = 0;
-        if (entry >= c->entries) {
+        if (entry >= c->flow.entries) {
             finding_add(w->m, FIND_OUT_OF_BOUNDS, "brx.idx", c, "the index is beyond the table");
             machine_stop(w->m);
             return;
         }
         for_each_lane(lane, left)
-            if ((u32)index[lane] < c->entries && c->table[(u32)index[lane]] == c->table[entry])
+            if ((u32)index[lane] < c->flow.entries && c->flow.table[(u32)index[lane]] == c->flow.table[entry])
                 group |= 1u << lane;
         goes[groups] = group;
-        pc[groups++] = c->table[entry];
+        pc[groups++] = c->flow.table[entry];
         left &= ~group;
     }
     if (groups == 1) {
@@ -112,7 +112,7 @@ static bool decode_table_branch(Decoder *d)
     d->c->action = op_take_next(&d->op, "uni");
     decode_reserve(d, 0, 1);
     d->c->arg[0] = decode_source(d, d->opnd[0], elem_u32);
-    d->c->branches = true;
+    d->c->flow.branches = true;
     d->c->run = run_table_branch;
     return true;
 }
@@ -143,13 +143,13 @@ static bool decode_ret(Decoder *d)
 {
     op_take_next(&d->op, "uni");
     d->c->run = run_return;
-    d->c->ends = true;
+    d->c->flow.ends = true;
     return true;
 }
 static bool decode_exit(Decoder *d)
 {
     d->c->run = run_exit;
-    d->c->ends = true;
+    d->c->flow.ends = true;
     return true;
 }
 static bool decode_trap(Decoder *d)

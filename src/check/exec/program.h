@@ -91,6 +91,17 @@ typedef struct GlobalVar {
 
 /* ---- code ----------------------------------------------------------------------------------------------------- */
 
+/* The places that control goes to from an instruction. */
+typedef struct CodeFlow {
+    u32 target, fall; /* pcs; NO_PC: none */
+    u32 join[RECONVERGE_MODELS];
+    u32 *table; /* brx: pcs */
+    u32 entries;
+    bool branches;     /* goes somewhere also where no lane takes it */
+    bool fall_counted; /* going to `fall` takes a jump */
+    bool ends;         /* returns or exits: in the kernel itself its lanes do nothing else */
+} CodeFlow;
+
 struct Code {
     Handler *run;
     const Instr *instr; /* what it was made of; NULL: a transfer without text */
@@ -109,14 +120,7 @@ struct Code {
     bool aligned; /* must be executed by the whole warp */
     u8 action;    /* which one of its family: per handler */
     u8 action2;
-    /* control */
-    u32 target, fall; /* pcs; NO_PC: none */
-    u32 join[RECONVERGE_MODELS];
-    bool branches;     /* goes somewhere also where no lane takes it */
-    bool fall_counted; /* going to `fall` takes a jump */
-    u32 *table;        /* brx: pcs */
-    u32 entries;
-    bool ends;      /* returns or exits: in the kernel itself its lanes do nothing else */
+    CodeFlow flow;
     FnCode *callee; /* direct call */
     struct CallShape *call;
     const void *data; /* per handler */

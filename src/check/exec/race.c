@@ -16,11 +16,11 @@ static bool ordered(const Warp *w, u32 lane, u32 other, u32 time)
 {
     const Cta *cta = w->cta;
     other &= ~SHADOW_STRONG;
-    if (time < w->m->kernel_time || other == thread_id(w, lane))
+    if (time < w->m->race.kernel_time || other == thread_id(w, lane))
         return true;
     u32 other_cta = other >> 10, number = other & 1023;
     if (other_cta != cta->index) {
-        const u64 *known = fnvmap_find(&w->m->cta_known, (u64)cta->index << 32 | other_cta);
+        const u64 *known = fnvmap_find(&w->m->race.cta_known, (u64)cta->index << 32 | other_cta);
         return known && time < *known;
     }
     if (time < cta->full_time)
@@ -42,7 +42,7 @@ static void race_found(const LaneAccess *a, const char *name, const char *what, 
 /* Keeps the reader as one of two, of different warps where possible, in place of one that is ordered before it. */
 static void keep_reader(Warp *w, u32 lane, Shadow *s, u32 me)
 {
-    u32 now = w->m->time;
+    u32 now = w->m->race.time;
     for (u32 i = 0; i < 2; i++)
         if (!s->reader[i] || ordered(w, lane, s->reader[i] - 1, s->read_time[i])) {
             s->reader[i] = me + 1;
@@ -89,14 +89,14 @@ void race_write(const LaneAccess *a, Shadow *shadow, const u8 *old, const char *
                 break;
             }
         s->writer = (me + 1) | (a->strong ? SHADOW_STRONG : 0);
-        s->write_time = a->w->m->time;
+        s->write_time = a->w->m->race.time;
         s->reader[0] = s->reader[1] = 0;
     }
 }
 
 void race_fence(Warp *w, u32 mask)
 {
-    u32 now = ++w->m->time;
+    u32 now = ++w->m->race.time;
     for_each_lane(lane, mask)
         w->fence_time[lane] = now;
 }
@@ -118,17 +118,17 @@ static void add_release(SyncVar *var, SyncRelease r)
 void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read_too)
 {
     Machine *m = w->m;
-    u32 time = is_release ? ++m->time : w->fence_time[lane];
-    u64 *index = fnvmap_find(&m->sync_vars, (uintptr_t)place);
+    u32 time = is_release ? ++m->race.time : w->fence_time[lane];
+    u64 *index = fnvmap_find(&m->race.sync_vars, (uintptr_t)place);
     if (!time && !index)
         return;
     if (!index) {
         SyncVar fresh = {0};
-        vec_push(&m->sync, fresh);
-        index = fnvmap_at(&m->sync_vars, (uintptr_t)place);
-        *index = m->sync.n - 1;
+        vec_push(&m->race.sync, fresh);
+        index = fnvmap_at(&m->race.sync_vars, (uintptr_t)place);
+        *index = m->race.sync.n - 1;
     }
-    SyncVar *var = &m->sync.v[*index];
+    SyncVar *var = &m->race.sync.v[*index];
     if (!read_too)
         vec_clear(&var->releases);
     if (time)
@@ -138,15 +138,15 @@ void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read
 void race_acquire(Warp *w, u32 lane, const u8 *place)
 {
     Machine *m = w->m;
-    u64 *index = m->sync.n ? fnvmap_find(&m->sync_vars, (uintptr_t)place) : NULL;
+    u64 *index = m->race.sync.n ? fnvmap_find(&m->race.sync_vars, (uintptr_t)place) : NULL;
     if (!index)
         return;
-    const SyncVar *var = &m->sync.v[*index];
+    const SyncVar *var = &m->race.sync.v[*index];
     for (u32 i = 0; i < var->releases.n; i++) {
         SyncRelease r = var->releases.v[i];
         u32 other_cta = r.thread >> 10, number = r.thread & 1023, other_warp = number / LANES;
         if (other_cta != w->cta->index) {
-            u64 *known = fnvmap_at(&m->cta_known, (u64)w->cta->index << 32 | other_cta);
+            u64 *known = fnvmap_at(&m->race.cta_known, (u64)w->cta->index << 32 | other_cta);
             if (*known < r.time)
                 *known = r.time;
             continue;
@@ -159,7 +159,7 @@ void race_acquire(Warp *w, u32 lane, const u8 *place)
 
 void race_warp_sync(Warp *w, u32 mask)
 {
-    u32 now = ++w->m->time, all[LANES] = {0};
+    u32 now = ++w->m->race.time, all[LANES] = {0};
     for_each_lane(a, mask)
         for (u32 b = 0; b < LANES; b++)
             if (all[b] < w->known[a][b])

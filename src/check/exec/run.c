@@ -110,15 +110,15 @@ RunResult run_launch(Arena *arena, Program *p, const Launch *launch, const RunOp
         mem_free(m->objects.v[i].data);
         mem_free(m->objects.v[i].shadow);
     }
-    for (u32 i = 0; i < m->sync.n; i++)
-        vec_free(&m->sync.v[i].releases);
-    vec_free(&m->sync);
+    for (u32 i = 0; i < m->race.sync.n; i++)
+        vec_free(&m->race.sync.v[i].releases);
+    vec_free(&m->race.sync);
     vec_free(&m->objects);
     vec_free(&m->resident);
     vec_free(&m->free_joins);
-    fnvmap_free(&m->sync_vars);
+    fnvmap_free(&m->race.sync_vars);
     fnvmap_free(&m->heap);
-    fnvmap_free(&m->cta_known);
+    fnvmap_free(&m->race.cta_known);
     mem_free(m->free_frames);
     mem_free(address);
     mem_free(m);

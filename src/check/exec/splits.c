@@ -63,7 +63,7 @@ static void join_settle(Warp *w, Join *j)
 static bool ends_at_once(const Split *s)
 {
     const Code *c = &s->frame->fn->code.v[s->pc];
-    return !s->frame->parent && !c->guarded && c->ends;
+    return !s->frame->parent && !c->guarded && c->flow.ends;
 }
 
 void split_go(Warp *w, Split *s, u32 pc)

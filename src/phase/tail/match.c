@@ -34,9 +34,13 @@ const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be separated from its step, and ptxas not unroll it"},
 };
 
+typedef struct TailSize {
+    u32 items, weight, cost, width;
+} TailSize;
+
 /* A place where the tails may begin. */
 typedef struct Cut {
-    u32 items, weight, cost, width;
+    TailSize size;
     Instr *kept, *other;
 } Cut;
 
@@ -51,6 +55,19 @@ typedef struct Pairing {
     const Instr *reader;         /* of kept: the only instruction that reads it, where that is in the tail; or NULL */
 } Pairing;
 
+/* The registers that the comparison under way has paired. */
+typedef struct Pairings {
+    u32 epoch;        /* number of the comparison */
+    Pairing *pairing; /* by RegId */
+    VecU32 paired;    /* registers of kept that have an entry */
+} Pairings;
+
+/* Instructions of the kept block of which the tail must hold all or none. */
+typedef struct LoopTestParts {
+    const Instr *part[LOOP_TEST_PARTS];
+    u32 parts;
+} LoopTestParts;
+
 struct Matcher {
     Analyses *an;
     Function *fn;
@@ -58,25 +75,22 @@ struct Matcher {
     TailLanes *lanes; /* NULL: not needed yet */
     Dependence dependence;
     TailNames names;
-    u64 compared;          /* items that all comparisons found alike */
-    BitSet late;           /* scratch for loads_parted */
-    BitSet in_flight;      /* see match_find_in_flight; without words: not needed yet */
-    const Instr *at;       /* the instruction of kept that is being matched */
-    const Block *end;      /* one of the blocks that are compared, all of which end like it */
-    BitSet live_after;     /* registers that are live after the blocks */
-    u32 epoch;             /* number of the comparison under way */
-    Pairing *pairing;      /* by RegId */
-    VecU32 paired;         /* registers of kept that have an entry */
+    u64 compared;      /* items that all comparisons found alike */
+    BitSet late;       /* scratch for loads_parted */
+    BitSet in_flight;  /* see match_find_in_flight; without words: not needed yet */
+    const Instr *at;   /* the instruction of kept that is being matched */
+    const Block *end;  /* one of the blocks that are compared, all of which end like it */
+    BitSet live_after; /* registers that are live after the blocks */
+    Pairings pairs;
     VEC(ScopePair) scopes; /* in-block scopes that are open */
     VEC(Cut) cuts;
     VEC(RegPair) renamed;
     /* the comparison under way */
-    u32 items, weight, cost, width;
+    TailSize size;
     u32 uncopyable; /* open pairs of two names that mov cannot copy */
     bool carry_open;
-    ReconvergeRisk risk;                /* why no cut is allowed so far */
-    const Instr *part[LOOP_TEST_PARTS]; /* instructions of the kept block of which the tail must hold all or none */
-    u32 parts;
+    ReconvergeRisk risk; /* why no cut is allowed so far */
+    LoopTestParts test;
     TailStop stop;
     bool parts_loads; /* tails may part loads that would be in flight together */
     PairVisitor visitor;
@@ -86,15 +100,15 @@ struct Matcher {
 
 static RegId other_of(const Matcher *m, RegId kept)
 {
-    if (m->pairing[kept].kept_epoch == m->epoch)
-        return m->pairing[kept].to_other;
+    if (m->pairs.pairing[kept].kept_epoch == m->pairs.epoch)
+        return m->pairs.pairing[kept].to_other;
     return bitset_has(&m->live_after, kept) ? kept : UNPAIRED;
 }
 
 static RegId kept_of(const Matcher *m, RegId other)
 {
-    if (m->pairing[other].other_epoch == m->epoch)
-        return m->pairing[other].to_kept;
+    if (m->pairs.pairing[other].other_epoch == m->pairs.epoch)
+        return m->pairs.pairing[other].to_kept;
     return bitset_has(&m->live_after, other) ? other : UNPAIRED;
 }
 
@@ -113,20 +127,20 @@ static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
 static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 {
     m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
-    m->width += kept != other ? by * ptxas_registers(m->fn, kept) : 0;
+    m->size.width += kept != other ? by * ptxas_registers(m->fn, kept) : 0;
     if (kept == CARRY_REG)
         m->carry_open = by == 1;
 }
 
 static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 {
-    if (m->pairing[kept].kept_epoch != m->epoch) {
-        vec_push(&m->paired, kept);
-        m->pairing[kept].reader = NULL;
+    if (m->pairs.pairing[kept].kept_epoch != m->pairs.epoch) {
+        vec_push(&m->pairs.paired, kept);
+        m->pairs.pairing[kept].reader = NULL;
     }
-    m->pairing[kept].kept_epoch = m->pairing[other].other_epoch = m->epoch;
-    m->pairing[kept].to_other = paired ? other : UNPAIRED;
-    m->pairing[other].to_kept = paired ? kept : UNPAIRED;
+    m->pairs.pairing[kept].kept_epoch = m->pairs.pairing[other].other_epoch = m->pairs.epoch;
+    m->pairs.pairing[kept].to_other = paired ? other : UNPAIRED;
+    m->pairs.pairing[other].to_kept = paired ? kept : UNPAIRED;
 }
 
 static bool is_in_flight(Matcher *m, RegId reg)
@@ -155,14 +169,14 @@ static bool read_pair(void *user, RegId kept, RegId other)
     Matcher *m = user;
     RegId to = other_of(m, kept), from = kept_of(m, other);
     if (to != UNPAIRED || from != UNPAIRED) {
-        m->pairing[kept].reader = NULL;
+        m->pairs.pairing[kept].reader = NULL;
         return to == other && from == kept;
     }
     if (!may_share_name(m, kept, other))
         return false;
     set_partners(m, kept, other, true);
-    m->pairing[kept].reader = m->at;
-    m->pairing[kept].opened = m->items + 1;
+    m->pairs.pairing[kept].reader = m->at;
+    m->pairs.pairing[kept].opened = m->size.items + 1;
     count_pair(m, kept, other, 1);
     return true;
 }
@@ -225,7 +239,7 @@ Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads)
     m->names = (TailNames){.an = an};
     m->live_after = bitset_new(an->scratch, regs);
     m->late = bitset_new(an->scratch, regs);
-    m->pairing = arena_array(an->scratch, Pairing, regs);
+    m->pairs.pairing = arena_array(an->scratch, Pairing, regs);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
     return m;
 }
@@ -234,7 +248,7 @@ void matcher_free(Matcher *m)
 {
     if (m->lanes)
         tail_lanes_free(m->lanes);
-    vec_free(&m->paired);
+    vec_free(&m->pairs.paired);
     vec_free(&m->scopes);
     vec_free(&m->cuts);
     vec_free(&m->renamed);
@@ -372,26 +386,26 @@ static bool match_item(Matcher *m, const Instr *a, const Instr *b)
 
 static bool is_part(const Matcher *m, const Instr *i)
 {
-    for (u32 k = 0; k < m->parts; k++)
-        if (m->part[k] == i)
+    for (u32 k = 0; k < m->test.parts; k++)
+        if (m->test.part[k] == i)
             return true;
     return false;
 }
 
 static void add_part(Matcher *m, const Instr *i)
 {
-    if (i && !is_part(m, i) && WITHIN(LOOP_TEST_PARTS, m->parts < LOOP_TEST_PARTS))
-        m->part[m->parts++] = i;
+    if (i && !is_part(m, i) && WITHIN(LOOP_TEST_PARTS, m->test.parts < LOOP_TEST_PARTS))
+        m->test.part[m->test.parts++] = i;
 }
 
 static void begin(Matcher *m, Block *kept, Block *other)
 {
-    m->epoch++;
-    vec_clear(&m->paired);
+    m->pairs.epoch++;
+    vec_clear(&m->pairs.paired);
     vec_clear(&m->scopes);
     vec_clear(&m->cuts);
     vec_clear(&m->renamed);
-    m->items = m->weight = m->cost = m->width = m->uncopyable = m->parts = 0;
+    m->size.items = m->size.weight = m->size.cost = m->size.width = m->uncopyable = m->test.parts = 0;
     m->carry_open = false;
     m->risk = RECONVERGE_SAFE;
     m->at = NULL;
@@ -431,7 +445,7 @@ static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr *
         return true;
     if (!match_visit_reads(&m->visitor, of_kept, of_other, false))
         return false;
-    m->items = m->weight = m->cost = 1;
+    m->size.items = m->size.weight = m->size.cost = 1;
     return true;
 }
 
@@ -454,11 +468,11 @@ static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
  * its tail does not compute the value. */
 static void find_renamed(Matcher *m, const Instr *other_begins)
 {
-    for (u32 k = 0; k < m->paired.n; k++) {
-        RegId kept = m->paired.v[k], other = m->pairing[kept].to_other;
+    for (u32 k = 0; k < m->pairs.paired.n; k++) {
+        RegId kept = m->pairs.paired.v[k], other = m->pairs.pairing[kept].to_other;
         if (other == UNPAIRED || other == kept)
             continue;
-        u32 costs_from = local_definition(other_begins, other) ? 0 : m->pairing[kept].opened;
+        u32 costs_from = local_definition(other_begins, other) ? 0 : m->pairs.pairing[kept].opened;
         vec_push(&m->renamed, ((RegPair){kept, other, costs_from}));
     }
 }
@@ -467,7 +481,7 @@ static u32 copies_at(const Matcher *m, const Cut *cut)
 {
     u32 copies = 0;
     for (u32 k = 0; k < m->renamed.n; k++)
-        copies += m->renamed.v[k].weight && m->renamed.v[k].weight <= cut->items;
+        copies += m->renamed.v[k].weight && m->renamed.v[k].weight <= cut->size.items;
     return copies;
 }
 
@@ -482,9 +496,10 @@ static Tail best_cut(Matcher *m, u32 limit)
     Tail best = {.stop = m->stop};
     for (u32 k = 0; k < m->cuts.n; k++) {
         const Cut *cut = &m->cuts.v[k];
-        Tail tail = {cut->items, cut->weight, cut->cost, copies_at(m, cut), cut->width, cut->kept,
-                     cut->other, m->stop,     NULL};
-        if (limit ? cut->items == limit : !best.items || tail_gain(&tail) >= tail_gain(&best))
+        Tail tail = {cut->size.items,   cut->size.weight, cut->size.cost,
+                     copies_at(m, cut), cut->size.width,  cut->kept,
+                     cut->other,        m->stop,          NULL};
+        if (limit ? cut->size.items == limit : !best.items || tail_gain(&tail) >= tail_gain(&best))
             best = tail;
     }
     return best;
@@ -505,8 +520,8 @@ static bool is_packed(const Matcher *m, const Instr *i)
 {
     if (i->kind != INSTR_OP || i->op->opcode != OPC_CVT || i->opnd[0].kind != OPND_REG)
         return false;
-    const Pairing *p = &m->pairing[i->opnd[0].id];
-    const Instr *reader = p->kept_epoch == m->epoch ? p->reader : NULL;
+    const Pairing *p = &m->pairs.pairing[i->opnd[0].id];
+    const Instr *reader = p->kept_epoch == m->pairs.epoch ? p->reader : NULL;
     return reader && reader->op->opcode == OPC_MOV && ptxas_pair_cost(i, reader) <= ptxas_cost(reader);
 }
 
@@ -516,22 +531,22 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
     begin(m, kept, other);
     if (!match_end(m, kept, other, &a, &b))
         return (Tail){.stop = m->stop, .at = block_terminator(kept)};
-    u32 parts_left = m->parts;
-    while (a && b && (!limit || m->items < limit)) {
+    u32 parts_left = m->test.parts;
+    while (a && b && (!limit || m->size.items < limit)) {
         bool packed = is_packed(m, a);
         m->at = a;
         if (!match_item(m, a, b))
             break;
-        m->items++;
+        m->size.items++;
         m->compared++;
         bool counts = !ptxas_costs_nothing(a);
-        m->weight += counts;
-        m->cost += counts && !packed ? ptxas_cost(a) : 0;
+        m->size.weight += counts;
+        m->size.cost += counts && !packed ? ptxas_cost(a) : 0;
         parts_left -= is_part(m, a);
         last_other = b;
         tail_lanes_add(m->lanes, a, b);
         if (may_cut(m, a, b, parts_left))
-            vec_push(&m->cuts, ((Cut){m->items, m->weight, m->cost, m->width, a, b}));
+            vec_push(&m->cuts, ((Cut){m->size, a, b}));
         a = match_item_before(a);
         b = match_item_before(b);
     }
