@@ -164,9 +164,16 @@ include $(PARTS)
 debug:
 	@$(MAKE) BUILD=$(BUILD)/debug CFLAGS='-O0 -g' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG' all
 
-#: make setup            installs what the build and the tests need, if it is missing (apt)
-setup:
-	@sh tests/setup.sh
+#: make setup            installs what the build (setup-build) and the tests (setup-tests) need, if it is missing (apt)
+setup: setup-build setup-tests
+setup-build:
+	@sh tests/setup.sh build
+setup-tests: setup-build
+	@sh tests/setup.sh tests
+
+# Where there is no ptxas, NVIDIA's wheel of it, into build/ptxas, if there is pip. NO_FETCH=1 forbids that.
+fetch-ptxas:
+	@sh tests/setup.sh ptxas
 
 #: make phase NAME=x      writes the skeleton of a new phase: its file, rows, two cases, a section of the manual
 phase:
@@ -176,9 +183,9 @@ phase:
 docs: all
 	@sh man/update.sh
 
-#: make demo             set-up, build, and the examples before and after
-demo: setup
-	@$(MAKE) all tools
+#: make demo             installs what the build needs, builds, and shows three kernels before and after
+demo: setup-build fetch-ptxas
+	@$(MAKE) all $(PTXRUN)
 	@sh examples/demo.sh
 
 #: make clean
@@ -192,5 +199,5 @@ ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter-out all tools lib ptxopt-core $(
 .NOTPARALLEL:
 endif
 FORCE:
-.PHONY: all ptxopt-core lib help debug setup phase docs demo clean FORCE
+.PHONY: all ptxopt-core lib help debug setup setup-build setup-tests fetch-ptxas phase docs demo clean FORCE
 .DELETE_ON_ERROR:

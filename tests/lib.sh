@@ -12,7 +12,8 @@ export PTXOPT_CACHE=off # what one test has seen is not for another to remember
 cuda_tool()
 {
     script=
-    for tool in "$(command -v "$1")" "${CUDA_HOME:+$CUDA_HOME/bin/$1}" /usr/local/cuda/bin/"$1" /usr/local/cuda-*/bin/"$1"; do
+    for tool in "$(command -v "$1")" "${CUDA_HOME:+$CUDA_HOME/bin/$1}" /usr/local/cuda/bin/"$1" /usr/local/cuda-*/bin/"$1" \
+        "$(pwd)/build/ptxas/bin/$1"; do
         if [ -z "$tool" ] || [ ! -x "$tool" ]; then continue; fi
         if [ "$(head -c 2 "$tool")" != '#!' ]; then echo "$tool"; return; fi
         script=${script:-$tool}
