@@ -27,10 +27,16 @@ case_ 'make dist: a static program that runs on its own' 'top_make dist; cp "$BU
 case_ 'make dist: the same bytes again' 'sleep 1; top_make dist; cmp "$BUILD"/ptxopt-*-linux-*.tar.gz first.tgz'
 if command -v dpkg-deb >/dev/null; then
     case_ 'make deb' 'top_make deb; dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Package: ptxopt"; dpkg-deb --contents "$BUILD"/ptxopt_*.deb >list
-        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/lib/libptxopt.so.1 usr/lib/libptxopt-preload.so usr/include/ptxopt.h usr/share/man/man1/ptxopt.1 usr/share/bash-completion/completions/ptxopt; do grep -q "\./$f\>" list; done
+        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/bin/ptxopt-reduce "usr/lib/.*linux-gnu/libptxopt.so.1" "usr/lib/.*linux-gnu/libptxopt-preload.so" usr/share/man/man1/ptxopt-cicc.1 usr/share/bash-completion/completions/ptxopt usr/share/doc/ptxopt/copyright; do grep -q "\./$f\>" list; done; not grep -q "include/ptxopt.h" list
+        dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Depends: libc6 (>= 2"; dpkg-deb --info "$BUILD"/ptxopt-dev_*.deb | grep -q "Depends: ptxopt (= "; dpkg-deb --contents "$BUILD"/ptxopt-dev_*.deb >list; for f in include/ptxopt.h "linux-gnu/libptxopt.a" "linux-gnu/libptxopt.so ->" man3/ptxopt.3 pkgconfig/ptxopt.pc; do grep -q "$f" list; done
         dpkg-deb -x "$BUILD"/ptxopt_*.deb x; x/usr/bin/ptxopt --version; cp "$BUILD"/ptxopt_*.deb a; top_make deb; cmp a "$BUILD"/ptxopt_*.deb'
 else
     echo 'skip make deb: dpkg-deb is not at hand'
+fi
+if command -v pkg-config >/dev/null; then
+    case_ 'make dist: pkg-config finds it wherever it lies' 'mkdir -p "m o"; mv d "m o/d"; [ "$(PKG_CONFIG_PATH="$PWD/m o/d/lib/pkgconfig" pkg-config --variable=includedir ptxopt | sed "s/\\\\//g")" -ef "m o/d/include" ]; mv "m o/d" d'
+else
+    echo 'skip pkg-config: it is not at hand'
 fi
 case_ 'completion for bash' 'printf "%s\n" ". \"$TOP/src/use/integration/completions/ptxopt.bash\"" "COMP_WORDS=(\"$BUILD/ptxopt\" --skip); COMP_CWORD=1; compopt() { :; }; _ptxopt; echo \"\${COMPREPLY[*]}\"" \
         "COMP_WORDS=(\"$BUILD/ptxopt\" --no-); _ptxopt; echo \"\${COMPREPLY[*]}\"" >try; bash try >said; [ "$(head -1 said)" = --skip-function= ]; grep -q "no-tail-merge-hoist" said'
@@ -55,7 +61,9 @@ try:
     raise SystemExit(1)
 except ptxopt.Error as error:
     assert \"unknown option\" in str(error)
-assert \"commit\" in ptxopt.version()"'
+assert \"commit\" in ptxopt.version()"
+    [ "$(v/bin/ptxopt --version)" = "$("$BUILD/ptxopt" --version)" ]; ls "$BUILD"/ptxopt-*-manylinux_2_[0-9]*_*.whl; v/bin/pip show -v ptxopt | grep -q "License: Apache"; readelf -S v/lib/python3*/site-packages/ptxopt/libptxopt.so.1 >said; not grep -q debug_info said'
+case_ 'Python: ptxopt.numba and ptxopt.triton are modules' 'for m in numba triton; do PTXOPT_LIBRARY=$BUILD/libptxopt.so.1 PYTHONPATH=$TOP/src/use/integration/python "$python" -c "import importlib.util as u; assert u.find_spec(\"ptxopt.$m\")"; done'
 else
     echo 'skip the wheel: Python with build, or its packages, cannot be had'
 fi

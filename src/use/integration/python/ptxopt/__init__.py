@@ -100,9 +100,18 @@ def optimize_or_keep(text, options=()):
         return text
 
 
+def main():
+    """The program: ptxopt IN.ptx -o OUT.ptx."""
+    import sys
+
+    program = os.path.join(os.path.dirname(__file__), "bin", "ptxopt")
+    os.chmod(program, 0o755) if not os.access(program, os.X_OK) else None
+    os.execv(program, ["ptxopt"] + sys.argv[1:])
+
+
 def __getattr__(name):
     if name in ("triton", "numba"):
         import importlib
 
-        return importlib.import_module("ptxopt._" + name)
+        return importlib.import_module("ptxopt." + name)
     raise AttributeError(name)
