@@ -218,7 +218,7 @@ case_ 'options without --' 'exits 1 front -O3 ptxas in.ptx -o o; says "end with 
 case_ 'an unknown option' 'exits 1 front --skip-fnction=x -- ptxas in.ptx -o o; says "unknown option"; [ ! -e calls ]'
 case_ 'an output of our own' 'exits 1 front -o x -- ptxas in.ptx -o o; says "none of ptxopt.s here"; [ ! -e calls ]'
 case_ 'an input of our own' 'exits 1 front x.ptx y -- ptxas in.ptx -o o || exits 127 front x.ptx y -- ptxas in.ptx -o o; [ ! -e o ]'
-case_ '--version and --help of its own' 'front --version | grep -q "^ptxopt "; front --help | grep -q "^usage: "'
+case_ '--version and --help of its own' 'front --version | grep -q "^ptxopt "; front --help >help; grep -q "^usage: ptxopt-ptxas " help; for v in PTXOPT_LOG PTXOPT_GUARD PTXOPT_LIMIT; do grep -q "^  $v=" help; done; not grep -q ".\{81\}" help; front --help-hidden | grep -q "^usage: ptxopt "'
 
 # ---- fail open ----------------------------------------------------------------------------------------------------
 case_ 'bad PTX: what ptxas says of it' 'FAKE_REFUSE=all exits 255 front ptxas bad.ptx -o o; [ "$(grep -c error said)" = 1 ]; says "ptxas bad.ptx, line 3; error"

@@ -202,9 +202,12 @@ static void print_graph(FILE *out, const Function *fn, Analyses *an)
     put_escaped(out, fn->name->text, fn->name->len);
     fputs("\" {\n  label=\"", out);
     put_escaped(out, fn->name->text, fn->name->len);
-    fprintf(out, "\\nred: may diverge within a warp   green: uniform   dashed: unreachable%s\"; labelloc=t;\n",
+    fprintf(out,
+            "\\nblocks: red, their branch may diverge within a warp; green, it is uniform; dashed, unreachable%s\\nedges: "
+            "blue, taken (T); grey, not taken (F); purple, case of a jump table\"; labelloc=t;\n",
             an_loops(an)->irreducible ? "   (irreducible)" : "");
     fputs("  fontname=\"monospace\";\n"
+          "  ordering=out;\n"
           "  node [shape=box, style=filled, fontname=\"monospace\", fontsize=10];\n"
           "  edge [fontname=\"monospace\", fontsize=10];\n",
           out);

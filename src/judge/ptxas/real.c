@@ -120,13 +120,21 @@ static const char *real_beside(Arena *arena, const char *path, const char *name)
     return is_real(file) ? file : NULL;
 }
 
+/* The program's file; its name, where the system does not tell. */
+static const char *own_file(Arena *arena)
+{
+    char path[4096];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path);
+    return len > 0 && (size_t)len < sizeof path ? arena_copy(arena, path, (size_t)len) : "ptxopt";
+}
+
 /* A path to the front as it was called: argv[0], looked up in PATH where it is a name. */
 static const char *own_path(Arena *arena, const char *invoked)
 {
     if (strchr(invoked, '/'))
         return invoked;
     const char *found = search_path(arena, invoked, is_self);
-    return found ? found : "/proc/self/exe";
+    return found ? found : own_file(arena);
 }
 
 bool real_is_ptxas_name(const char *name) { return strncmp(name, "ptxas", 5) == 0; }

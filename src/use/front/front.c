@@ -171,9 +171,39 @@ static void take_command(Front *front, int argc, char **argv)
     vec_push(&front->command, NULL);
 }
 
+static void print_help(const Front *front)
+{
+    const char *program = front->cicc ? "cicc" : "ptxas";
+    printf("usage: %s [OPTIONS --] %s ARGUMENTS\n"
+           "Optimizes the PTX that %s %s. If anything fails, the original is used.\n\n"
+           "OPTIONS are those of ptxopt, without -o: %s -O3 -- %s ...\n\n"
+           "Environment:\n"
+           "  PTXOPT=off             leave everything to %s; strict: failures are errors\n"
+           "  PTXOPT_FLAGS=OPTIONS   more options, before those of the command line\n"
+           "  PTXOPT_LOG=FILE        append what happened to each file, a line of JSON each\n"
+           "  PTXOPT_LIMIT=SECONDS   most CPU time for a file; then the original is used\n",
+           front->name, program, program, front->cicc ? "writes" : "is given", front->name, program, program);
+    if (!front->cicc)
+        fputs("  PTXOPT_GUARD=off       kernels are not judged; search: find the phase to blame\n"
+              "  PTXOPT_CACHE=DIR       where the guard's verdicts are kept; off: nowhere\n"
+              "  PTXOPT_PTXAS=FILE      the ptxas to run\n",
+              stdout);
+    fputs("\n`ptxopt --help` lists the options; `man ptxopt-ptxas` has the rest.\n", stdout);
+}
+
+static bool asks_for_help(const Front *front)
+{
+    return !front->command.v[0] && front->flags.n == 1 &&
+           (strcmp(front->flags.v[0], "--help") == 0 || strcmp(front->flags.v[0], "-h") == 0);
+}
+
 /* Options that ask for a text, --help, are answered where there is no program to run. Answers whether they ask for one. */
 static bool take_options(Front *front)
 {
+    if (asks_for_help(front)) {
+        print_help(front);
+        exit(fflush(stdout) == 0 ? TOOL_OK : TOOL_BAD_INPUT);
+    }
     FILE *nowhere = front->command.v[0] ? fopen("/dev/null", "we") : NULL;
     OptionsResult result = options_parse_words(&front->options, &front->flags, nowhere ? nowhere : stdout, stderr);
     if (nowhere)
