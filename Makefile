@@ -18,7 +18,9 @@ GEN      = $(BUILD)/gen
 COMPILE  = $(CC) -std=gnu11 $(WARNINGS) $(CPPFLAGS) -ffile-prefix-map=$(CURDIR)=. -Isrc -I$(GEN) $(CFLAGS)
 LINK     = $(CC) $(CFLAGS) $(LDFLAGS)
 Q        = $(if $(V),,@)
-say      = $(if $(V),@:,@echo '  $(1)' $@)
+say      = $(if $(V),@:,@echo '  $(1)$(count)' $@)
+# Objects that a first build makes are counted: [17/260].
+count    = $(if $(filter $@,$(MISSING)),$(eval MADE += x) [$(words $(MADE))/$(words $(MISSING))])
 
 # All but the programs' own files, for them and the tests; what is installed as the library is made of position-independent
 # objects, whose names but ptxopt_* nobody sees.
@@ -37,6 +39,7 @@ REDUCE   = $(BUILD)/ptxopt-reduce
 CORE     = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(foreach room,base isa ir parse target analysis transform phase phase/* pipeline,$(wildcard src/$(room)/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
 OBJECTS  = $(CORE) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/use/preload/%,$(wildcard src/check/*/*.c src/judge/*/*.c src/use/*/*.c)))
+MISSING := $(filter-out $(wildcard $(BUILD)/obj/*/*.o $(BUILD)/obj/*/*/*.o),$(OBJECTS) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out %_core.c,src/tool/process.c $(wildcard src/tool/ptxopt*.c))))
 TOOL     = $(BUILD)/obj/tool/ptxopt.o $(BUILD)/obj/tool/process.o
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out %/optimize.o,$(CORE)) $(BUILD)/obj/use/api/api.o)

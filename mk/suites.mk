@@ -1,15 +1,23 @@
 # The suites, and what else measures.
 
-# What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
-# tests/NAME.sh and need the program.
+# What `make check` and `make check-all` run, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS
+# are tests/NAME.sh and need the program.
 SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
+# What must work on a user's machine, in a few minutes; the rest is for whoever changes ptxopt.
+CHECK    = unit data isa cli front library man robust exec
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
-#: make check            set-up, build and every test suite
-check: setup
-	@$(MAKE) all tools
-	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
+#: make check            installs what is missing, builds, and tests what must work on a user's machine: some minutes
+check: setup fetch-ptxas
+	@$(MAKE) all tools lib $(UNIT)
+	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(CHECK)
+
+#: make check-all        what CI runs besides: lint, sanitizers, fuzzing, probes of ptxas, clients, planted faults
+check-all:
+	@CHECK_ALL=1 $(MAKE) setup
+	@$(MAKE) all tools lib
+	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check-all $(filter-out $(CHECK),$(SUITES))
 
 #: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools ptxopt-core
@@ -134,4 +142,4 @@ bless: all
 lint check-lint: $(GEN)/parser.c $(GEN)/version.h
 	@sh tests/lint.sh
 
-.PHONY: check $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-guard bless lint
+.PHONY: check check-all $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-guard bless lint
