@@ -12,7 +12,7 @@ rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp tests/sample.ptx "$WORK/input/in.ptx"
-cp tests/guard/slow.ptx tests/guard/loads.ptx tests/guard/entries.ptx "$WORK/input"
+cp tests/guard/slow.ptx tests/guard/loads.ptx tests/guard/entries.ptx tests/guard/spills.ptx "$WORK/input"
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 
 # How the stand-in behaves: FAKE=crash, hang, refuse (what ptxopt made), refuse-all, garbage, or, for what ptxopt made alone, short.
@@ -95,6 +95,9 @@ if [ -z "$PTXAS" ]; then
 else
     export REAL="$PTXAS"
     case_ 'what ptxas makes better stays' 'exits 0 ptxopt --guard=./ptxas in.ptx -o o; cmp o want.ptx; runs 2; [ ! -s said ]'
+    case_ 'what ptxas spills of what is delivered is a remark' 'ptxopt --guard="$REAL" --explain --remarks=r spills.ptx >first 2>said; grep -q "ptxas  ptxas spills [0-9]* bytes" first; grep -A6 "^Name: *Spilled" r | grep -q "spills [0-9]* bytes: try .minnctapersm 1"
+        ptxopt --explain --remarks=r spills.ptx >text; not grep -q "ptxas spills" text; not grep -q Spilled r; ptxopt --guard="$REAL" --explain in.ptx >text; not grep -q "spills [0-9]" text; sed "s/^.maxnreg 24/&\n.minnctapersm 2/" spills.ptx >many.ptx; ptxopt --guard="$REAL" --remarks=r many.ptx -o o; grep -q "smaller .minnctapersm" r
+        bytes=$(sed -n "s/.*spilled bytes \([0-9]*\) to [0-9]*/\1/p" said); [ -z "$bytes" ] || grep -q "spills $bytes bytes" first'
     case_ 'refused: the original is used' 'FAKE=refuse original "refuses the optimized text"'
     case_ 'a cubin cut short' 'FAKE=short original "optimized text cannot be judged: a cubin"'
     case_ 'a cubin of an unknown version' 'FAKE=newer original "a version that is not known"'

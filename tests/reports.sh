@@ -64,8 +64,8 @@ case_ 'one of two that is missing' 'exits 2 report --ptxas=/bin/true,./none in.p
 case_ 'bad usage' 'exits 2 report; says "no input file"; exits 2 report --format=pdf in.ptx; says "text, markdown, html or json, not .pdf."; exits 2 report --nonsense in.ptx; says "unknown option .--nonsense."
     exits 2 report --ptxas=./ptxas --arch=80 in.ptx; says "targets like sm_90, not .80."; exits 2 report --jobs=0 in.ptx; says "not .0."; exits 2 report --ptxas; says "argument is missing"
     exits 2 report in.ptx -- --nonsense; says "unknown option .--nonsense."; exits 2 report in.ptx -- --guard; says "not with .--guard."'
-case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]" >names
-    [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/judge/report/report_words.def" || { echo "$name has no words"; false; }; done <names'
+case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "/^Pass: *ptxas/{N;d;};s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]" >names
+    [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/pipeline/story_words.def" || { echo "$name has no words"; false; }; done <names'
 case_ 'help and version' 'exits 0 report --help; grep -q "^usage: ptxopt-report" out; exits 0 report --version; grep -q "^ptxopt-report .*commit" out'
 case_ 'a file that is missing' 'exits 1 report --ptxas=./ptxas none.ptx; says "cannot read .none.ptx.: No such file"'
 case_ 'a file that is no PTX' 'echo nonsense >bad.ptx; exits 1 report --ptxas=./ptxas bad.ptx; says "^bad.ptx:1:1: error"'
@@ -87,6 +87,7 @@ else
     case_ 'JSON' 'exits 0 report --ptxas=./ptxas --format=json switch.ptx in.ptx; is_json out; grep -q "\"verdict\": \"better\", \"changed\": true, \"worse\": \[\], \"instructions\": \[[0-9]*, [0-9]*\], \"cycles\": \[" out
         grep -q "\"phase\": \"switch-lowering\", \"name\": \"SwitchTable\", \"source\": null, \"line\": " out; grep -q "\"story\": \"Switch of 21 cases" out
         cp in.ptx ä.ptx; exits 0 report --ptxas=./ptxas --format=json ä.ptx; is_json out; grep -q "\"path\": \"ä.ptx\"" out'
+    case_ 'what ptxas spills, and other advice' 'cp "$TOP/tests/guard/spills.ptx" .; exits 0 report --ptxas=./ptxas --all spills.ptx; tr -s "\n " " " <out | grep -q "For ptxas: ptxas spills [0-9]* bytes: try"; exits 0 report --ptxas=./ptxas --all --format=json in.ptx -o r; is_json r; grep -q "\"phase\": \"ptxas\", \"name\": \"BlockSizeUnknown\"" r'
     case_ 'Markdown' 'exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "^### .bytecode.$" out; grep -q "^| ptxas 99.1 sm_75 | better | [0-9]* to [0-9]* |" out
         [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
     case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'

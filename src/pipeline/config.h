@@ -30,6 +30,13 @@ typedef struct Tuned {
 } Tuned;
 typedef VEC(Tuned) VecTuned;
 
+/* What a ptxas was seen to spill of the function of this name. */
+typedef struct Spilled {
+    const char *function;
+    u64 bytes;
+} Spilled;
+typedef VEC(Spilled) VecSpilled;
+
 struct PipelineConfig {
     const PhaseTable *table;    /* of at most PHASE_COUNT phases */
     u32 level;                  /* of -O: 0 .. 3; the phases see at least 1 */
@@ -41,10 +48,12 @@ struct PipelineConfig {
                                  * `skip` matches */
     VecWithheld withheld;
     VecTuned tuned; /* the last decision about a function counts; if there are any, a function without one gets a remark */
+    VecSpilled spills; /* for remarks only */
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
     i64 bisect_limit;    /* the number of rewrites allowed, or BISECT_ALL or BISECT_OFF */
     bool verify_each;    /* builds with PTXOPT_DEBUG always verify */
+    u64 file_time;       /* of --reproducible: of each .file directive without a time; 0: it stays without */
     bool reprint;        /* how --print-before and --print-after print */
     bool optimize_debug; /* optimize modules for debuggers, too */
     bool ignore_exits;   /* also rewrite where the exit that ptxas takes for the end decides who waits for whom */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "parse/reading.h"
+#include "pipeline/explain.h"
 #include "base/source.h"
 #include "pipeline/choice.h"
 #include "pipeline/other_language.h"
@@ -39,11 +40,20 @@ static ToolStatus run_pipeline(const Options *options, const Validator *validato
         if (!remarks)
             return optimize_file_error("write", options->remarks);
     }
+    Arena arena = {0};
     PipelineConfig config = options->pipeline;
+    Explanation *explanation = options->explain ? explain_begin(&arena, config.remark_taker) : NULL;
+    if (explanation)
+        config.remark_taker = explain_taker(explanation);
     void *proof = validator ? validator->begin(options, m, stats, &config) : NULL;
     PipelineResult result = pipeline_run(m, &config, diag, remarks, stderr, stats);
     if (validator)
         validator->end(proof, result == PIPELINE_OK, diag, remarks);
+    if (explanation && result == PIPELINE_OK)
+        explain_print(options->explain_to_messages ? stderr : stdout, explanation, m, diag->file);
+    if (explanation)
+        explain_end(explanation);
+    arena_free(&arena);
     if (remarks && !close_remarks(remarks) && result == PIPELINE_OK)
         return optimize_file_error("write", options->remarks);
     return status[result];
@@ -52,7 +62,7 @@ static ToolStatus run_pipeline(const Options *options, const Validator *validato
 static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
 {
     double start = stats_clock(stats);
-    PrintOptions print = {.reprint = options->pipeline.reprint, .file_time = options->file_time};
+    PrintOptions print = {.reprint = options->pipeline.reprint, .file_time = options->pipeline.file_time};
     Output output;
     if (!output_open(&output, options->output))
         return optimize_file_error("write", options->output);
@@ -93,7 +103,7 @@ static ToolStatus optimize_text(const Options *options, const Validator *validat
     }
 
     ToolStatus status = good ? run_pipeline(options, validator, reading.module, &reading.diag, stats) : TOOL_BAD_INPUT;
-    if (status == TOOL_OK)
+    if (status == TOOL_OK && (options->has_output || !options->explain))
         status = write_module(options, reading.module, stats);
     if (status == TOOL_OK)
         options_print_stats(options, stats, stderr);

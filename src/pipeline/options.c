@@ -132,10 +132,10 @@ bool options_source_date(u64 *seconds)
 
 static void take_reproducible(OptionParser *parser)
 {
-    if (!options_source_date(&parser->options->file_time))
+    if (!options_source_date(&parser->options->pipeline.file_time))
         option_complain(parser, "SOURCE_DATE_EPOCH is a number of seconds, not '%s'", getenv("SOURCE_DATE_EPOCH"));
-    if (!parser->options->file_time)
-        parser->options->file_time = 1;
+    if (!parser->options->pipeline.file_time)
+        parser->options->pipeline.file_time = 1;
 }
 
 static void take_option(OptionParser *parser, u32 id, const char *argument)
@@ -143,7 +143,10 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     Options *options = parser->options;
     PipelineConfig *pipeline = &options->pipeline;
     switch (id) {
-    case OPTION_OUTPUT: take_file(parser, "-o", argument, &options->output); break;
+    case OPTION_OUTPUT:
+        take_file(parser, "-o", argument, &options->output);
+        options->has_output = true;
+        break;
     case OPTION_STRICT: options->strict = true; break;
     case OPTION_REPRINT: pipeline->reprint = true; break;
     case OPTION_REPRODUCIBLE: take_reproducible(parser); break;
@@ -172,6 +175,7 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     case OPTION_TUNE_NINJA: take_file(parser, "--tune-ninja", argument, &options->tune_ninja); break;
     case OPTION_TUNE_READ: take_file(parser, "--tune-read", argument, &options->tune_read); break;
     case OPTION_TUNED: take_glob(parser, "--tuned", argument, &parser->tuned); break;
+    case OPTION_EXPLAIN: options->explain = true; break;
     case OPTION_REMARKS: take_file(parser, "--remarks", argument, &options->remarks); break;
     case OPTION_STATS: take_stats(parser, argument); break;
     case OPTION_TIME: options->time = true; break;
@@ -211,7 +215,8 @@ static bool is_for_library(u32 id)
                               OPTION_PASSES,        OPTION_DISABLE,        OPTION_ENABLE,       OPTION_ASSUME,
                               OPTION_STOP_AFTER,    OPTION_OPTIMIZE_DEBUG, OPTION_IGNORE_EXITS, OPTION_TUNED,
                               OPTION_ONLY_FUNCTION, OPTION_SKIP_FUNCTION,  OPTION_STATS,        OPTION_TIME,
-                              OPTION_PRINT_BEFORE,  OPTION_PRINT_AFTER,    OPTION_VERIFY_EACH,  OPTION_OPT_BISECT_LIMIT};
+                              OPTION_PRINT_BEFORE,  OPTION_PRINT_AFTER,    OPTION_VERIFY_EACH,  OPTION_OPT_BISECT_LIMIT,
+                              OPTION_REPRODUCIBLE};
     for (u32 k = 0; k < COUNT_OF(ids); k++)
         if (ids[k] == id)
             return true;
@@ -275,8 +280,12 @@ static void take_operands(OptionParser *parser)
 static void check_outputs(OptionParser *parser)
 {
     const Options *options = parser->options;
-    if (options->remarks && is_standard_output(options->remarks) && is_standard_output(options->output))
-        option_complain(parser, "the module and its remarks cannot both go to standard output");
+    bool is_taken = is_standard_output(options->output) && (options->has_output || !options->explain);
+    if (options->remarks && is_standard_output(options->remarks) && (is_taken || options->explain))
+        option_complain(parser, "the %s and its remarks cannot both go to standard output",
+                        is_taken ? "module" : "explanation");
+    if (options->explain && is_taken)
+        option_complain(parser, "the module and its explanation cannot both go to standard output");
 }
 
 /* ---- decisions of --tune ---------------------------------------------------------------------------------------- */
@@ -383,5 +392,6 @@ void options_free(Options *options)
     vec_free(&options->pipeline.skip);
     vec_free(&options->pipeline.withheld);
     vec_free(&options->pipeline.tuned);
+    vec_free(&options->pipeline.spills);
     arena_free(&options->arena);
 }

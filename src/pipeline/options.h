@@ -14,10 +14,13 @@ typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRI
 typedef struct Options {
     const char *input, *output;         /* "-": standard input, standard output; input NULL: not named yet */
     const char *input_name;             /* the name of the input in messages; NULL: its path */
+    bool has_output;                    /* the output was named */
+    bool explain, explain_to_messages;  /* --explain; to standard error, not standard output */
     const char *remarks;                /* a file, or "-" for standard output; NULL: none */
     const char *shadow, *cuda;          /* the folders of --install-shadow and --cuda; NULL: not given */
     const char *guard_by;               /* the ptxas of --guard; "": any that is found; NULL: no guard */
     bool guard_off, guard_search;       /* --guard=off, --guard=search */
+    bool wants_spills;                  /* the guard notes what ptxas spills */
     const char *guard_arch;             /* NULL: the target that the text names */
     u32 guard_limit;                    /* the seconds that ptxas may take; 0: not given */
     double cpu_limit;                   /* seconds for each process that optimizes on behalf of others; 0: no limit */
@@ -34,7 +37,6 @@ typedef struct Options {
     bool time;
     bool strict;          /* unknown words are errors */
     bool warns_unmatched; /* patterns that match no function get a warning: they were meant for this one file */
-    u64 file_time;        /* of --reproducible: of each .file directive without a time; 0: not given */
     PipelineConfig pipeline;
     int argc; /* the command line as given, for reports */
     char **argv;

@@ -169,6 +169,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     vec_clear(&runner->sequence);
     vec_clear(&runner->cleanup);
     choices_of(&runner->choices, runner->own, fn, &runner->sequence, &runner->cleanup);
+    runner->is_chosen = runner->sequence.n > 0 || runner->config->withheld.n > 0;
     if (runner->sequence.n == 0) {
         if (runner->pass == 0)
             remark(runner, fn, "NotChosen", nowhere, "an option or a comment keeps all phases away");
@@ -202,10 +203,14 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     Analyses an;
     step_start_analyses(runner, &an, fn);
     PipelineResult result = PIPELINE_OK;
+    runner->is_chosen = false;
+    runner->uncounted = (UncountedLoops){0};
     if (!run_phases(runner, fn, &an))
         result = PIPELINE_INTERNAL;
     else if (!dump_cfg(runner, fn, &an))
         result = PIPELINE_FAILED;
+    if (runner->is_chosen && runner->pass == 0 && runner->sink.wants_remarks)
+        advice_on_function(&runner->remarks, runner->config, fn, &runner->uncounted);
     runner->stats->step[STEP_ANALYSES] += an.seconds;
     analyses_free(&an);
     function_shrink(fn);
@@ -305,6 +310,8 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     choices_init(&runner.choices, config, m, diag);
     if (m->untouchable && config->sequence.n > 0)
         remark(&runner, NULL, "Untouchable", m->untouchable_at, m->untouchable);
+    if (runner.sink.wants_remarks && config->sequence.n > 0)
+        advice_on_module(&runner.remarks, config, m);
     Arena arena = {0};
     runner.limited = arena_array(&arena, u32, config->withheld.n);
     PipelineResult result = PIPELINE_OK;

@@ -2,6 +2,7 @@
 #ifndef PTXOPT_PIPELINE_RUNNER_H
 #define PTXOPT_PIPELINE_RUNNER_H
 
+#include "pipeline/advice.h"
 #include "pipeline/choice.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/remarks.h"
@@ -28,6 +29,8 @@ typedef struct Runner {
     u32 phase;                    /* the phase that runs */
     u32 calls;                    /* calls of phases on the current function in this pass */
     u32 pass;                     /* number of the pass over the module */
+    bool is_chosen;               /* the current function is one that phases run over, unless a guard withholds it */
+    UncountedLoops uncounted;     /* of the current function */
     bool first_round;             /* the sequence runs over the current function for the first time, in the first pass */
     const Summaries *believed[2]; /* the summaries with which other functions [0] and entries [1] were run over last */
     bool went_back;               /* some function was reverted */

@@ -8,6 +8,8 @@ static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const 
     Runner *runner = user;
     if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* reported in the first round */
         return;
+    if (kind == REMARK_MISSED)
+        advice_note_loop(&runner->uncounted, name, at);
     remarks_write(&runner->remarks, (Remark){kind, run->phase, name, .message = message}, run->fn, at);
 }
 

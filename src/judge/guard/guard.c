@@ -100,6 +100,27 @@ static void judge_group(Guard *guard, u32 group)
     verdict_add(guard, group, why ? name : NULL, why, is_complete(guard, group));
 }
 
+/* What is worse will be delivered as it was. */
+static u64 spilled_bytes(const Guard *guard, const char *name)
+{
+    Judgement j;
+    int group = guard_group_of(guard, name);
+    const Cubin *best = &guard->best.cubin, *before = group >= 0 && guard->asked[group] ? &guard->original.cubin : best;
+    return worse_judge_function(&j, before, best, name) ? j.moved.spilled[j.worse ? 0 : 1] : 0;
+}
+
+static void note_spills(Guard *guard)
+{
+    const Cubin *cubin = &guard->best.cubin;
+    vec_clear(&guard->result->spills);
+    for (size_t i = 0; i < cubin->count; i++) {
+        const char *name = cubin->functions[i].name;
+        u64 bytes = cubin->functions[i].inner ? 0 : spilled_bytes(guard, name);
+        if (bytes)
+            vec_push(&guard->result->spills, ((Spilled){arena_copy(guard->arena, name, strlen(name)), bytes}));
+    }
+}
+
 /* NULL, or why nothing can be said. */
 static const char *ask(Guard *guard)
 {
@@ -120,6 +141,8 @@ static const char *ask(Guard *guard)
     for (u32 g = 0; g < guard->parts.groups && !trouble; g++)
         if (guard->asked[g])
             judge_group(guard, g);
+    if (!trouble && guard->options->wants_spills)
+        note_spills(guard);
     return trouble;
 }
 
@@ -217,7 +240,11 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     return result;
 }
 
-void guard_end(GuardResult *result) { vec_free(&result->held_back); }
+void guard_end(GuardResult *result)
+{
+    vec_free(&result->held_back);
+    vec_free(&result->spills);
+}
 
 /* Decides first what ptxas is asked about; then makes the text as without a guard. */
 ToolStatus guard_optimize_file(Options *options)
@@ -225,6 +252,7 @@ ToolStatus guard_optimize_file(Options *options)
     Arena arena = {0};
     Scratch copy = {.fd = -1};
     const char *why = NULL;
+    options->wants_spills = options->explain || options->remarks;
     if (!input_set_aside(options, &copy))
         return TOOL_BAD_INPUT;
     AssembleCommand command =
@@ -237,12 +265,15 @@ ToolStatus guard_optimize_file(Options *options)
         for (u32 i = 0; i < result.held_back.n; i++)
             fprintf(stderr, "ptxopt: note: '%s' is %s: ptxas made it worse: %s\n", result.held_back.v[i].name,
                     result.held_back.v[i].how, result.held_back.v[i].why);
+        options->pipeline.spills = result.spills;
+        result.spills = (VecSpilled){0};
         status = proof_optimize_file(options);
         if (result.trouble && status == TOOL_OK)
             fprintf(stderr, "ptxopt: warning: %s: the original is used: %s\n", options->input_name, result.trouble);
         guard_end(&result);
     }
     vec_free(&options->pipeline.withheld);
+    vec_free(&options->pipeline.spills);
     scratch_close(&copy);
     arena_free(&arena);
     return status;

@@ -13,8 +13,9 @@ typedef struct HeldBack {
 typedef struct GuardResult {
     const char *trouble; /* why nothing could be judged, in words; NULL */
     VEC(HeldBack) held_back;
-    bool is_judged;   /* the delivery holds machine code of its text */
-    bool is_original; /* that is the input itself */
+    VecSpilled spills; /* of functions in machine code that was judged; names in the arena */
+    bool is_judged;    /* the delivery holds machine code of its text */
+    bool is_original;  /* that is the input itself */
 } GuardResult;
 
 /* The delivery, in files that the caller opens. */

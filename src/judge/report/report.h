@@ -5,14 +5,7 @@
 #include <stdio.h>
 
 #include "judge/trial/trial.h"
-
-/* A remark of a phase. */
-typedef struct ReportRemark {
-    bool passed; /* else: missed */
-    const char *pass, *name, *message;
-    const char *source; /* "file.cu:12:3", the file without its folders; NULL: no .loc says so */
-    u32 line;           /* of the PTX */
-} ReportRemark;
+#include "pipeline/story.h"
 
 /* A block of a control-flow graph, in the order of the text. */
 typedef struct ReportBlock {
@@ -51,7 +44,7 @@ typedef struct ReportKernel {
     const char *source; /* of its first .loc; NULL */
     bool is_entry;
     bool changed; /* its text */
-    VEC(ReportRemark) remarks;
+    VecStoryRemark remarks;
     ReportGraph graph[2];  /* before, after; of what changed */
     ReportResult *results; /* by run */
 } ReportKernel;
@@ -84,6 +77,9 @@ typedef struct Report {
 
 /* Optimizes a file, assembles and judges it. False after a message: it cannot be read. */
 bool report_gather(Report *report, const char *path);
+
+/* The pass of the remarks that only say where a function begins. */
+extern const char report_pass[];
 
 /* Takes a remark about a function of the file; of RemarkTaker. */
 typedef struct ReportTaker {

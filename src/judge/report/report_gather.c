@@ -7,6 +7,7 @@
 
 #include "parse/reading.h"
 #include "base/source.h"
+#include "pipeline/advice.h"
 #include "pipeline/remarks.h"
 #include "judge/report/report.h"
 #include "judge/trial/parts.h"
@@ -79,7 +80,7 @@ static void remark_start(RemarkWriter *writer, const Module *m, const Function *
     while ((loc = memmem(loc, (size_t)(end - loc), ".loc", 4)) && loc[4] != ' ' && loc[4] != '\t') /* .local */
         loc += 4;
     u32 at = loc ? (u32)(loc - m->text.p) + 4 : fn->open.beg;
-    remarks_write(writer, (Remark){REMARK_ANALYSIS, "report", "Function", .message = ""}, fn, (Span){at, at + 1});
+    remarks_write(writer, (Remark){REMARK_ANALYSIS, report_pass, "Function", .message = ""}, fn, (Span){at, at + 1});
 }
 
 /* The optimized text goes to `out`. False after a message. */
@@ -100,7 +101,7 @@ static bool optimize(Report *report, ReportFile *file, Reading *text, FILE *out)
     stats_free(&stats);
     if (result != PIPELINE_OK)
         return false;
-    PrintOptions print = {.reprint = report->options.pipeline.reprint, .file_time = report->options.file_time};
+    PrintOptions print = {.reprint = report->options.pipeline.reprint, .file_time = report->options.pipeline.file_time};
     print_module(out, text->module, &print);
     return true;
 }
@@ -174,7 +175,17 @@ static const char *with_message(Report *report, const Trial *trial, const char *
     return trouble;
 }
 
-static void judge_run(ReportFile *file, u32 run, const Cubin *before, const Cubin *after)
+/* A remark, once, with what the first run spills. */
+static void remark_spills(Report *report, ReportKernel *kernel, u64 bytes)
+{
+    static const char name[] = "Spilled";
+    if (!bytes || (kernel->remarks.n && vec_last(&kernel->remarks).name == name))
+        return;
+    vec_push(&kernel->remarks,
+             ((StoryRemark){REMARK_ANALYSIS, advice_pass, name, advice_of_spill(&report->arena, bytes, false), NULL, 0}));
+}
+
+static void judge_run(Report *report, ReportFile *file, u32 run, const Cubin *before, const Cubin *after)
 {
     for (u32 k = 0; k < file->kernels.n; k++) {
         ReportResult *result = &file->kernels.v[k].results[run];
@@ -185,6 +196,8 @@ static void judge_run(ReportFile *file, u32 run, const Cubin *before, const Cubi
                           : j->moved.unrolled ? REPORT_UNROLLED
                           : j->better         ? REPORT_BETTER
                                               : REPORT_SAME;
+        if (result->known)
+            remark_spills(report, &file->kernels.v[k], j->moved.spilled[1]);
     }
 }
 
@@ -230,7 +243,7 @@ static void read_run(Report *report, ReportFile *file, u32 run, const Assembler 
     if (trouble)
         file->trouble[run] = with_message(report, after, trouble);
     else
-        judge_run(file, run, &before->cubin, after ? &after->cubin : &before->cubin);
+        judge_run(report, file, run, &before->cubin, after ? &after->cubin : &before->cubin);
     if (!trouble && report->guards)
         revert_worse(file, run);
 }

@@ -34,9 +34,9 @@ static void put_result(FILE *out, const ReportResult *result, u32 run)
             j->moved.threads, j->moved.unrolled);
 }
 
-static void put_remark(FILE *out, const ReportRemark *remark)
+static void put_remark(FILE *out, const StoryRemark *remark)
 {
-    fprintf(out, "{\"passed\": %s", remark->passed ? "true" : "false");
+    fprintf(out, "{\"passed\": %s", remark->kind == REMARK_PASSED ? "true" : "false");
     put_member(out, ", ", "phase", remark->pass);
     put_member(out, ", ", "name", remark->name);
     put_member(out, ", ", "source", remark->source);

@@ -146,7 +146,9 @@ static Options quiet_options(const Options *options, const char *output)
 {
     Options quiet = *options;
     quiet.output = output;
+    quiet.explain = false;
     quiet.remarks = NULL;
+    quiet.pipeline.remark_taker = NULL;
     quiet.stats = STATS_NONE;
     quiet.time = false;
     quiet.guard_by = quiet.tune_by = quiet.tune_read = NULL;

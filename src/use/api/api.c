@@ -89,7 +89,7 @@ static ptxopt_status run(Call *call, const Options *options, Str text)
         return PTXOPT_BAD_INPUT;
     if (pipeline_run(m, &options->pipeline, &diag, remarks, call->result->messages.file, &stats) != PIPELINE_OK)
         return PTXOPT_INTERNAL;
-    PrintOptions print = {.reprint = options->pipeline.reprint, .file_time = options->file_time};
+    PrintOptions print = {.reprint = options->pipeline.reprint, .file_time = options->pipeline.file_time};
     print_module(call->result->text.file, m, &print);
     options_print_stats(options, &stats, call->result->messages.file);
     return PTXOPT_OK;

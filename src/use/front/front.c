@@ -120,7 +120,7 @@ static void take_limit(Front *front, const char *input)
 /* Whoever sets SOURCE_DATE_EPOCH wants the same bytes from the same sources. */
 static void take_source_date(Front *front)
 {
-    if (!front->options.file_time && !options_source_date(&front->options.file_time))
+    if (!front->options.pipeline.file_time && !options_source_date(&front->options.pipeline.file_time))
         warn(front, "SOURCE_DATE_EPOCH is no number of seconds: it is not obeyed");
 }
 
@@ -223,6 +223,8 @@ static bool take_options(Front *front)
         fail(front, "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
     if (!front->cicc && !front->options.guard_off && !front->options.guard_by)
         front->options.guard_by = ""; /* a ptxas is to run anyway */
+    front->options.has_output = true;
+    front->options.explain_to_messages = true;
     if (!front->options.guard_limit)
         front->options.guard_limit = GUARD_SECONDS;
     return false;
@@ -426,7 +428,8 @@ static void tell(Scratch *told, const char *format, ...)
 /* Reports that the options ask for are of what is done in the end. */
 static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
 {
-    bool asked = front->options.remarks || front->options.stats != STATS_NONE || front->options.time;
+    bool asked =
+        front->options.remarks || front->options.explain || front->options.stats != STATS_NONE || front->options.time;
     if (!asked)
         return true;
     front->options.output = files->delivery.text.path;

@@ -1,0 +1,127 @@
+#include "pipeline/advice.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+const char advice_pass[] = "ptxas";
+
+static const Span nowhere = {0, 0};
+
+static void advise(RemarkWriter *writer, const char *name, const Function *fn, Span at, const char *message)
+{
+    remarks_write(writer, (Remark){REMARK_ANALYSIS, advice_pass, name, .message = message}, fn, at);
+}
+
+/* ---- what a function says ------------------------------------------------------------------------------------------ */
+
+/* Of 19 real files, 7 were assembled otherwise under such a name, 5 of them into more instructions (ptxas 13.0). */
+static void advise_on_name(RemarkWriter *writer, const Function *fn)
+{
+    if (fn->is_entry && strstr(fn->name->text, "cutlass"))
+        advise(writer, "KernelName", fn, nowhere,
+               "ptxas compiles a kernel otherwise, mostly for the worse, if its name contains 'cutlass': compare "
+               "its machine code "
+               "under another name");
+}
+
+static bool knows_block(const Function *fn) { return fn->block_shape[0] > 0; }
+
+static void advise_on_block(RemarkWriter *writer, const Function *fn)
+{
+    if (fn->is_entry && !fn->untouchable && !knows_block(fn))
+        advise(writer, "BlockSizeUnknown", fn, nowhere,
+               "nothing says how many threads a block has, which ptxas and the phases could use: add .maxntid, which is "
+               "__launch_bounds__(THREADS)");
+}
+
+static const Instr *find_setmaxnreg(const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP && i->op->opcode == OPC_SETMAXNREG)
+                return i;
+    return NULL;
+}
+
+/* ptxas has to know how many registers a kernel begins with. */
+static void advise_on_setmaxnreg(RemarkWriter *writer, const Function *fn)
+{
+    bool counts = fn->most_registers || (fn->least_ctas && knows_block(fn));
+    const Instr *at = fn->is_entry && !fn->untouchable && !counts ? find_setmaxnreg(fn) : NULL;
+    if (at)
+        advise(writer, "SetmaxnregIgnored", fn, at->text,
+               knows_block(fn) ? "ptxas ignores setmaxnreg (C7508) unless it knows the registers that a thread begins "
+                                 "with: add .minnctapersm 1, which is __launch_bounds__(THREADS, 1), or .maxnreg"
+                               : "ptxas ignores setmaxnreg (C7508) unless it knows the registers that a thread begins "
+                                 "with: add .maxntid and .minnctapersm 1, which is __launch_bounds__(THREADS, 1), or "
+                                 ".maxnreg");
+}
+
+/* ---- what others found out ----------------------------------------------------------------------------------------- */
+
+void advice_note_loop(UncountedLoops *loops, const char *remark, Span at)
+{
+    if (strcmp(remark, "LoopTestKept") != 0 && strcmp(remark, "StrideKept") != 0)
+        return;
+    if (loops->count++ == 0)
+        loops->first = at;
+}
+
+static void advise_on_loops(RemarkWriter *writer, Arena *arena, const Function *fn, const UncountedLoops *loops)
+{
+    if (loops->count)
+        advise(writer, "LoopNotCounted", fn, loops->first,
+               arena_printf(arena,
+                            "ptxas does not count %s, and unrolls none that it does not count: compare a counter that "
+                            "steps by a constant with its bound, or unroll by #pragma unroll N",
+                            loops->count == 1 ? "a loop" : arena_printf(arena, "%u loops", loops->count)));
+}
+
+static void advise_on_spills(RemarkWriter *writer, Arena *arena, const PipelineConfig *config, const Function *fn)
+{
+    for (u32 k = 0; k < config->spills.n; k++)
+        if (strcmp(config->spills.v[k].function, fn->name->text) == 0)
+            advise(writer, "Spilled", fn, nowhere, advice_of_spill(arena, config->spills.v[k].bytes, fn->least_ctas > 1));
+}
+
+char *advice_of_spill(Arena *arena, u64 bytes, bool many_ctas)
+{
+    return arena_printf(arena, "ptxas spills %llu bytes: %s", (unsigned long long)bytes,
+                        many_ctas ? "a smaller .minnctapersm leaves a thread more registers"
+                                  : "try .minnctapersm 1 beside .maxntid, which is __launch_bounds__(THREADS, 1), a larger "
+                                    ".maxnreg, or smaller tiles");
+}
+
+void advice_on_function(RemarkWriter *writer, const PipelineConfig *config, const Function *fn, const UncountedLoops *loops)
+{
+    Arena arena = {0};
+    advise_on_name(writer, fn);
+    advise_on_block(writer, fn);
+    advise_on_setmaxnreg(writer, fn);
+    advise_on_loops(writer, &arena, fn, loops);
+    advise_on_spills(writer, &arena, config, fn);
+    arena_free(&arena);
+}
+
+/* ---- the module ----------------------------------------------------------------------------------------------------- */
+
+static bool has_lines(const Module *m)
+{
+    for (u32 f = 0; f < m->functions.n; f++)
+        for_each_block(b, m->functions.v[f])
+            for_each_instr(i, b)
+                if (i->kind == INSTR_LOC)
+                    return true;
+    return false;
+}
+
+/* Without a .loc directive, ptxas writes no sources into the cubin. */
+void advice_on_module(RemarkWriter *writer, const PipelineConfig *config, const Module *m)
+{
+    if (m->undated_files.n && !config->file_time && has_lines(m))
+        advise(writer, "SourceTime", NULL, m->undated_files.v[0],
+               "ptxas up to 13.0 writes into the cubin when this source was last changed: --reproducible, or "
+               "SOURCE_DATE_EPOCH in a "
+               "build, gives it a time, so that the same sources make the same bytes");
+}

@@ -1,0 +1,17 @@
+/* --explain: what was done, what was left and why, and what is hard for ptxas, as text for a terminal. */
+#ifndef PTXOPT_PIPELINE_EXPLAIN_H
+#define PTXOPT_PIPELINE_EXPLAIN_H
+
+#include "pipeline/config.h"
+
+/* Takes the remarks of a run. */
+typedef struct Explanation Explanation;
+
+/* `next` gets every remark, too; NULL: nobody does. */
+Explanation *explain_begin(Arena *arena, const RemarkTaker *next);
+const RemarkTaker *explain_taker(const Explanation *explanation);
+/* After the run over m: functions that changed come first, those with the most rewrites before others. Of many, the first ones are shown. */
+void explain_print(FILE *out, Explanation *explanation, const Module *m, const char *file);
+void explain_end(Explanation *explanation);
+
+#endif

@@ -1,0 +1,175 @@
+#include "pipeline/story.h"
+
+#include <string.h>
+
+StoryRemark story_keep(Arena *arena, const Remark *remark)
+{
+    const char *slash = remark->source ? strrchr(remark->source, '/') : NULL, *source = slash ? slash + 1 : remark->source;
+    return (StoryRemark){.kind = remark->kind,
+                         .pass = arena_copy(arena, remark->pass, strlen(remark->pass)),
+                         .name = arena_copy(arena, remark->name, strlen(remark->name)),
+                         .message = arena_copy(arena, remark->message, strlen(remark->message)),
+                         .source = source ? arena_copy(arena, source, strlen(source)) : NULL,
+                         .line = remark->line};
+}
+
+typedef struct RemarkWords {
+    const char *name, *one, *many;
+} RemarkWords;
+
+static const RemarkWords words[] = {
+#define WORDS(name, one, many) {name, one, many},
+#include "pipeline/story_words.def"
+};
+
+static const RemarkWords *words_of(const char *name)
+{
+    for (u32 i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i].name, name) == 0)
+            return &words[i];
+    return NULL;
+}
+
+/* Parts with semicolons between them. */
+typedef struct Story {
+    Arena *arena;
+    const VecStoryRemark *remarks;
+    char *text;
+} Story;
+
+static Story begin(Arena *arena, const VecStoryRemark *remarks)
+{
+    return (Story){arena, remarks, arena_printf(arena, "%s", "")};
+}
+
+#define tell(story, ...) ((story)->text = arena_append((story)->arena, (story)->text, "; ", __VA_ARGS__))
+
+/* Where it is: in the source, else in the PTX. Columns are left out. */
+static const char *place_of(Arena *arena, const StoryRemark *remark)
+{
+    if (!remark->source)
+        return arena_printf(arena, "line %u", remark->line);
+    const char *colon = strchr(remark->source, ':');
+    size_t len = colon ? (size_t)(colon - remark->source) + 1 + strcspn(colon + 1, ":") : strlen(remark->source);
+    return arena_copy(arena, remark->source, len);
+}
+
+static bool is_switch(const StoryRemark *remark)
+{
+    return remark->kind == REMARK_PASSED && strncmp(remark->name, "Switch", 6) == 0;
+}
+
+static void tell_switch(Story *story, const StoryRemark *remark)
+{
+    unsigned cases, branches, before, tables, entries, after;
+    const char *place = place_of(story->arena, remark);
+    if (sscanf(remark->message,
+               "%u cases in %u branches, %u on the longest path: now %u jump %*[a-z] of %u entries in all, %u", &cases,
+               &branches, &before, &tables, &entries, &after) == 6)
+        tell(story, "switch of %u cases at %s: longest path %u branches to %u, %s", cases, place, before, after,
+             tables ? "by a jump table" : "by a binary search");
+    else
+        tell(story, "switch at %s: %s", place, remark->message);
+}
+
+/* ---- remarks of one name ------------------------------------------------------------------------------------------ */
+
+enum { PLACES = 3 };
+
+typedef struct NamedRemarks {
+    const StoryRemark *first;
+    u32 count, places; /* things that they are about; places that they name, of which the first few are told */
+    const char *told, *last;
+} NamedRemarks;
+typedef VEC(NamedRemarks) VecNamedRemarks;
+
+/* How many things a remark is about: "3 blocks end with the same 4 instructions" is two tails less. */
+static u32 things_of(const StoryRemark *remark)
+{
+    unsigned blocks = 0;
+    bool tails = strcmp(remark->name, "TailMerged") == 0 && sscanf(remark->message, "%u blocks end", &blocks) == 1;
+    return tails && blocks > 1 ? blocks : 1;
+}
+
+/* The reason without what the sentence says anyway: "Kept synch: WHY, in function NAME". */
+static char *reason_of(Arena *arena, const StoryRemark *remark)
+{
+    static const char kept[] = "Kept synch: ";
+    const char *from = remark->message + (strncmp(remark->message, kept, sizeof kept - 1) == 0 ? sizeof kept - 1 : 0);
+    const char *end = strstr(from, ", in function ");
+    return arena_copy(arena, from, end ? (size_t)(end - from) : strlen(from));
+}
+
+static NamedRemarks *find_named(VecNamedRemarks *named, const StoryRemark *remark)
+{
+    for (u32 i = 0; i < named->n; i++)
+        if (strcmp(named->v[i].first->name, remark->name) == 0)
+            return &named->v[i];
+    vec_push(named, ((NamedRemarks){.first = remark, .told = "", .last = ""}));
+    return &vec_last(named);
+}
+
+/* The remarks of a kind by their names, in the order in which these appear. */
+static VecNamedRemarks name_remarks(Story *story, RemarkKind kind)
+{
+    VecNamedRemarks all = {0};
+    for (u32 i = 0; i < story->remarks->n; i++) {
+        const StoryRemark *remark = &story->remarks->v[i];
+        if (remark->kind != kind || is_switch(remark))
+            continue;
+        NamedRemarks *named = find_named(&all, remark);
+        const char *place = place_of(story->arena, remark);
+        named->count += things_of(remark);
+        if (strcmp(place, named->last) == 0 || ++named->places > PLACES)
+            continue;
+        named->told = arena_append(story->arena, named->told, ", ", "%s", place);
+        named->last = place;
+    }
+    return all;
+}
+
+/* "9 tails merged (a.cu:12, a.cu:40, ...)", or, of what was left, with the first reason. */
+static void tell_named(Story *story, const NamedRemarks *named)
+{
+    const RemarkWords *known = words_of(named->first->name);
+    const char *what = !known ? named->first->name : named->count == 1 ? known->one : known->many;
+    bool passed = named->first->kind == REMARK_PASSED;
+    tell(story, "%u %s (%s%s%s%s)", named->count, what, named->told, named->places > PLACES ? ", ..." : "",
+         passed ? "" : ": ", passed ? "" : reason_of(story->arena, named->first));
+}
+
+/* ---- stories ------------------------------------------------------------------------------------------------------ */
+
+char *story_done(Arena *arena, const VecStoryRemark *remarks)
+{
+    Story story = begin(arena, remarks);
+    for (u32 i = 0; i < remarks->n; i++)
+        if (is_switch(&remarks->v[i]))
+            tell_switch(&story, &remarks->v[i]);
+    VecNamedRemarks named = name_remarks(&story, REMARK_PASSED);
+    for (u32 i = 0; i < named.n; i++)
+        tell_named(&story, &named.v[i]);
+    vec_free(&named);
+    return story.text;
+}
+
+char *story_left(Arena *arena, const VecStoryRemark *remarks, u32 most)
+{
+    Story story = begin(arena, remarks);
+    VecNamedRemarks named = name_remarks(&story, REMARK_MISSED);
+    for (u32 i = 0; i < named.n && (i < most || named.n == most + 1); i++)
+        tell_named(&story, &named.v[i]);
+    if (named.n > most + 1)
+        tell(&story, "%u more kinds of things", named.n - most);
+    vec_free(&named);
+    return story.text;
+}
+
+char *story_advice(Arena *arena, const VecStoryRemark *remarks)
+{
+    Story story = begin(arena, remarks);
+    for (u32 i = 0; i < remarks->n; i++)
+        if (remarks->v[i].kind == REMARK_ANALYSIS)
+            tell(&story, "%s", remarks->v[i].message);
+    return story.text;
+}
