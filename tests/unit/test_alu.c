@@ -75,7 +75,7 @@ static void integers(void **state)
         {"div.s64", {1ull << 63, ~0ull}, 1ull << 63},
         {"div.u32", {0xfffffff9, 2}, 0x7ffffffc},
         {"div.u16", {7, 0}, 0xffff},
-        {"rem.u32", {7, 0}, 7},
+        {"rem.u32", {7, 0}, 0xffffffff},
         {"abs.s32", {0x80000000}, 0x80000000},
         {"abs.s16", {0xfffb}, 5},
         {"neg.s64", {5}, 0xfffffffffffffffb},

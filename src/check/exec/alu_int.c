@@ -58,7 +58,7 @@ static bool less(const AluMode *m, u64 x, u64 y)
 }
 ALU_FN(int_sad) { return v[2] + (less(m, v[0], v[1]) ? a_(m, v[1]) - a_(m, v[0]) : a_(m, v[0]) - a_(m, v[1])); }
 
-/* The quotient by zero is unspecified in PTX; all ones is what the hardware's sequence gives. The remainder follows. */
+/* The quotient and the remainder by zero are unspecified in PTX; all ones is what the sequences of ptxas give for both. */
 ALU_FN(int_div)
 {
     u64 x = a_(m, v[0]), y = a_(m, v[1]);
@@ -72,7 +72,7 @@ ALU_FN(int_rem)
 {
     u64 x = a_(m, v[0]), y = a_(m, v[1]);
     if (!y)
-        return x;
+        return ~(u64)0;
     if (m->type.kind != EK_SIGNED)
         return x % y;
     return (i64)y == -1 ? 0 : (u64)((i64)x % (i64)y);
