@@ -5,6 +5,7 @@
 
 #include "check/prove/barrier.h"
 #include "check/prove/explore.h"
+#include "check/prove/term_division.h"
 
 enum { LATE_TRIES = 3 };
 
@@ -66,6 +67,7 @@ bool prove_init_sides(Prover *p, Pair *pair)
     for (u32 side = 0; side < 2 && !pair->too_large; side++)
         prove_machine_init(&p->side[side], &pair->graph[side], (ProveSide)side, &p->t);
     p->t.fn = pair->before;
+    p->t.divides = prove_has_reciprocal(pair->after);
     return !pair->too_large;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/prove/machine.h"
+#include "check/prove/term_division.h"
 
 enum { OPERANDS_MAX = 64, RESULTS_MAX = 16 };
 
@@ -454,6 +455,12 @@ static bool execute_integer(Compute *c)
         if (c->n != 3 || op_has_modifier(c->op, ".relu"))
             return false;
         choose_extreme(c);
+        return true;
+    case OPC_DIV:
+    case OPC_REM:
+        if (!t->divides || c->bits != 32)
+            return false;
+        result(c, prove_divide(t, c->op->opcode == OPC_REM, c->is_signed, source(c, 1, 32), source(c, 2, 32)));
         return true;
     case OPC_SHR:
         result(c, prove_shift(t, c->is_signed ? TERM_SAR : TERM_SHR, source(c, 1, c->bits), source(c, 2, 32)));

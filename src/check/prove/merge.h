@@ -14,6 +14,7 @@ typedef struct Merge {
     Term *value;      /* what they have in common */
     FnvMap by_values; /* hash of the values of all arrivals -> slot + 1 */
     FnvMap by_steps;  /* hash of the differences to the first arrival -> slot + 1 */
+    u32 divisor;      /* the last slot found whose reciprocal is in another one, plus 1; 0: none */
     u32 countdown;    /* slot of AFTER's counter, plus 1; 0: there is none */
 } Merge;
 

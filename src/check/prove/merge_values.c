@@ -1,5 +1,6 @@
 /* Merging values: what all arrivals bring, or how a slot's values in them relate to those of slots before it. */
 #include "check/prove/merge.h"
+#include "check/prove/term_division.h"
 
 Term prove_merge_sole(const Merge *m, u32 slot)
 {
@@ -130,10 +131,47 @@ static Term value_by_two_steps(Merge *m, u32 slot)
     return 0;
 }
 
+/* Whether the slot is that part of the divisor in slot `of` in all arrivals. */
+static bool is_divisor_part(Merge *m, u32 slot, DivisorPart part, u32 of)
+{
+    for (u32 k = 0; k < m->count; k++)
+        if (m->a[k].value[slot] != prove_divisor_part(m->t, part, m->a[k].value[of]))
+            return false;
+    return true;
+}
+
+/* A slot before this one that holds x in the first arrival, and of which this one is that part in all; plus 1; 0: none. */
+static u32 divisor_of(Merge *m, u32 slot, DivisorPart part, Term x)
+{
+    for (u32 k = 0; k < slot; k++)
+        if (m->a[0].value[k] == x && is_divisor_part(m, slot, part, k))
+            return k + 1;
+    return 0;
+}
+
+/* What is computed of a divisor that has a slot before this one. */
+static Term value_by_divisor(Merge *m, u32 slot)
+{
+    u32 bits = prove_merge_bits(m, slot), of = 0;
+    DivisorPart part;
+    if (!m->t->divides || (bits != 32 && bits != 1))
+        return 0;
+    Term x = prove_part_of(m->t, m->a[0].value[slot], &part);
+    if (x) {
+        of = divisor_of(m, slot, part, x);
+        m->divisor = part == PROVE_RECIPROCAL ? of : m->divisor;
+    } else if (m->divisor) {
+        part = bits == 1 ? PROVE_IS_ZERO : PROVE_OPPOSITE;
+        of = is_divisor_part(m, slot, part, m->divisor - 1) ? m->divisor : 0;
+    }
+    return of ? prove_divisor_part(m->t, part, m->value[of - 1]) : 0;
+}
+
 Term prove_merge_related(Merge *m, u32 slot)
 {
     u32 leader = leader_by_values(m, slot);
     Term moved = leader == slot ? value_by_step(m, slot) : m->value[leader];
     moved = moved ? moved : value_by_two_steps(m, slot);
+    moved = moved ? moved : value_by_divisor(m, slot);
     return moved ? moved : prove_merge_symbol(m, slot);
 }

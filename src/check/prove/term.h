@@ -87,6 +87,7 @@ typedef struct Terms {
     u64 seed;         /* not 0: symbols are numbers made of it, and so are applications of numbers: one execution */
     u32 moment;       /* that numbers events return are made of, too */
     const struct Function *fn; /* BEFORE, whose directives bound special registers; NULL: none does */
+    bool divides;              /* divisions of 32 bits are looked into: see term_division.h */
     bool guessed;              /* an application whose value is not that of the machine was made */
     VecU32 inputs;             /* symbols that were asked for: parameters and special registers */
 } Terms;
@@ -138,6 +139,8 @@ Term prove_or(Terms *t, Term a, Term b);
 Term prove_xor(Terms *t, Term a, Term b);
 Term prove_not(Terms *t, Term a);
 Term prove_ite(Terms *t, Term cond, Term a, Term b);
+/* The same choice, which is not looked into. */
+Term prove_choice(Terms *t, Term cond, Term a, Term b);
 
 /* Conditions. */
 Term prove_in(Terms *t, Term x, SetId set);

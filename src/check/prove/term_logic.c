@@ -3,6 +3,7 @@
 
 #include "check/prove/number.h"
 #include "check/prove/term.h"
+#include "check/prove/term_division.h"
 
 enum { LEAVES = 6 };
 
@@ -240,6 +241,27 @@ Term prove_not(Terms *t, Term a)
 }
 
 /* A choice. Of a condition and its opposite, the older one stands in choices. */
+Term prove_choice(Terms *t, Term cond, Term a, Term b)
+{
+    Term opposite = prove_not(t, cond);
+    if (opposite < cond) {
+        Term swap = a;
+        a = b;
+        b = swap;
+        cond = opposite;
+    }
+    if (t->divides) {
+        a = prove_chosen(t, a, cond, true);
+        b = prove_chosen(t, b, cond, false);
+    }
+    if (prove_node(t, a)->op == TERM_ITE && prove_kid(t, a, 0) == cond)
+        a = prove_kid(t, a, 1);
+    if (prove_node(t, b)->op == TERM_ITE && prove_kid(t, b, 0) == cond)
+        b = prove_kid(t, b, 2);
+    Term kids[] = {cond, a, b};
+    return a == b ? a : prove_make(t, (TermNode){.op = TERM_ITE, .bits = (u8)prove_bits(t, a), .n = 3}, kids, NULL);
+}
+
 Term prove_ite(Terms *t, Term cond, Term a, Term b)
 {
     if (prove_is_const(t, cond))
@@ -248,19 +270,8 @@ Term prove_ite(Terms *t, Term cond, Term a, Term b)
         return a;
     if (prove_bits(t, a) == 1)
         return prove_logic(t, 0xca, b, a, cond, 3);
-    Term opposite = prove_not(t, cond);
-    if (opposite < cond) {
-        Term swap = a;
-        a = b;
-        b = swap;
-        cond = opposite;
-    }
-    if (prove_node(t, a)->op == TERM_ITE && prove_kid(t, a, 0) == cond)
-        a = prove_kid(t, a, 1);
-    if (prove_node(t, b)->op == TERM_ITE && prove_kid(t, b, 0) == cond)
-        b = prove_kid(t, b, 2);
-    Term kids[] = {cond, a, b};
-    return a == b ? a : prove_make(t, (TermNode){.op = TERM_ITE, .bits = (u8)prove_bits(t, a), .n = 3}, kids, NULL);
+    Term exact = prove_corrected(t, cond, a, b);
+    return exact ? exact : prove_choice(t, cond, a, b);
 }
 
 /* ---- atoms ------------------------------------------------------------------------------------------------------ */

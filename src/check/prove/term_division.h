@@ -1,0 +1,27 @@
+/* Divisions of 32 bits, and what computes one by a reciprocal. */
+#ifndef PTXOPT_CHECK_PROVE_TERM_DIVISION_H
+#define PTXOPT_CHECK_PROVE_TERM_DIVISION_H
+
+#include "check/prove/term.h"
+
+struct Function;
+
+/* Whether the function divides 2^32 - 1 by a register, as what divides by a reciprocal does first. */
+bool prove_has_reciprocal(const struct Function *fn);
+
+/* The quotient or the remainder of a by d, made of the quotient of absolute values. */
+Term prove_divide(Terms *t, bool is_remainder, bool is_signed, Term a, Term d);
+
+/* What is computed of a divisor once: the reciprocal, the absolute value, the opposite, and whether it is zero. */
+typedef enum DivisorPart { PROVE_RECIPROCAL, PROVE_ABSOLUTE, PROVE_OPPOSITE, PROVE_IS_ZERO } DivisorPart;
+Term prove_divisor_part(Terms *t, DivisorPart part, Term d);
+/* Of what x is the reciprocal or the absolute value; 0: of nothing. */
+Term prove_part_of(Terms *t, Term x, DivisorPart *part);
+
+/* cond ? yes : no, where that corrects a quotient by a reciprocal, or what it leaves: as a division. 0: it is no such thing. */
+Term prove_corrected(Terms *t, Term cond, Term yes, Term no);
+
+/* x, where `cond` is true or false: choices by it near the top are made. */
+Term prove_chosen(Terms *t, Term x, Term cond, bool is_true);
+
+#endif
