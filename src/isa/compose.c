@@ -42,6 +42,10 @@ const OpInfo *isa_op(Isa *isa, Opcode opcode, OpParts parts)
         put_part(&to, "uni");
     if (parts.wide)
         put_part(&to, "wide");
+    if (parts.high)
+        put_part(&to, "hi");
+    if (parts.low)
+        put_part(&to, "lo");
     for (u32 k = 0; k < COUNT_OF(parts.type); k++)
         put(&to, type_name(parts.type[k]), strlen(type_name(parts.type[k])));
     return isa_decode(isa, to.text, to.len);

@@ -176,6 +176,8 @@ typedef struct OpParts {
     BoolOp bool_op;
     bool uniform; /* .uni */
     bool wide;    /* .wide */
+    bool high;    /* .hi */
+    bool low;     /* .lo */
     Type type[2];
 } OpParts;
 

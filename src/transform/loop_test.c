@@ -69,12 +69,20 @@ static bool goes_on(const LoopTest *t, u64 value, u64 bound)
                          range_constant(bits, bound)) == FACT_TRUE;
 }
 
+static bool is_latch(const Loop *loop, const Block *b)
+{
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (loop->latches[k] == b)
+            return true;
+    return false;
+}
+
 /* The block from which the loop is entered, if there is only one; otherwise NULL. */
 static Block *only_entry(const Function *fn, const Loop *loop)
 {
     Block *from = NULL;
     for_each_cfg_edge(pred, cfg_preds(fn, loop->header)) {
-        if (pred.v->block == loop->latches[0])
+        if (is_latch(loop, pred.v->block))
             continue;
         if (from)
             return NULL;
@@ -123,7 +131,7 @@ Block *loop_entry_block(Function *fn, const Loop *loop)
     block_set_fall(b, header);
     VEC(Block *) entries = {0};
     for_each_cfg_edge(pred, cfg_preds(fn, header))
-        if (pred.v->block != loop->latches[0] && pred.v->block != b)
+        if (!is_latch(loop, pred.v->block) && pred.v->block != b)
             vec_push(&entries, pred.v->block);
     for (u32 k = 0; k < entries.n; k++)
         block_redirect(entries.v[k], header, b);
