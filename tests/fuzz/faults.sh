@@ -29,6 +29,7 @@ features()
     fault-*-masks) echo --features=warp,masks ;;
     fault-merge-seen | fault-late-test) echo --features=warp,seen ;;
     fault-table-groups) echo --features=warp,seen,table,jumps ;;
+    fault-division-*) echo --features=division,loop,memory ;;
     fault-split-lanes) echo --features=barrier,loop,call ;;
     fault-uniform-table) echo --features=warp,uniform-chain ;;
     esac

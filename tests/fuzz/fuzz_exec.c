@@ -149,7 +149,7 @@ static void write_case_file(const Driver *d, u64 seed, const char *name, const T
     }
 }
 
-static u32 features = GEN_ALL; /* of the kernels */
+static u64 features = GEN_ALL; /* of the kernels */
 
 static void generate(u64 seed, Text *ptx, Text *launch)
 {

@@ -26,9 +26,9 @@ static void print_usage(FILE *out)
 #undef FEATURE
 }
 
-static u32 feature_list(const char *list)
+static u64 feature_list(const char *list)
 {
-    u32 set;
+    u64 set;
     if (!ptxgen_features(list, &set))
         exit(2);
     return set;

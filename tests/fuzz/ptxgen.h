@@ -18,12 +18,12 @@ enum GenFeature {
 #undef FEATURE
     GEN_FEATURES
 };
-#define GEN_ALL (UINT32_MAX >> (32 - GEN_FEATURES))
+#define GEN_ALL (UINT64_MAX >> (64 - GEN_FEATURES))
 
 typedef struct GenOptions {
     u64 seed;
     u32 size;     /* statements, roughly */
-    u32 features; /* bits 1 << GenFeature */
+    u64 features; /* bits 1 << GenFeature */
     bool mix;     /* leave out some of the features, by the seed: fewer of them come closer to one another */
 } GenOptions;
 
@@ -33,6 +33,6 @@ void ptxgen(const GenOptions *options, Text *ptx, Text *launch);
 /* GenFeature by name, GEN_FEATURES if there is none. */
 u32 ptxgen_feature(const char *name, size_t len);
 /* A list with commas to a set; false, with a message, where a name is none. */
-bool ptxgen_features(const char *list, u32 *set);
+bool ptxgen_features(const char *list, u64 *set);
 
 #endif

@@ -79,7 +79,7 @@ typedef struct Shape {
 
 typedef struct Gen {
     Random random;
-    u32 features;
+    u64 features;
     Text *text;    /* of the code being written */
     Text deferred; /* blocks that stand after the end of the function */
     i32 budget;    /* statements left */
@@ -216,7 +216,8 @@ typedef void Statement(Gen *g);
 Statement statement_if, statement_short_circuit, statement_correlated, statement_unreachable, statement_scope,
     statement_irreducible, statement_return, statement_bounds_check, statement_jump_cycle, statement_carry_blocks;
 Statement statement_switch, statement_nested_switch, statement_state, statement_select;
-Statement statement_loop, statement_loop_exit, statement_checked_loop, statement_checked_barrier, statement_strided_loop;
+Statement statement_loop, statement_loop_exit, statement_checked_loop, statement_checked_barrier, statement_strided_loop,
+    statement_divided_loop;
 Statement statement_barrier, statement_shared, statement_guarded_accesses, statement_split_barrier, statement_warp,
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;

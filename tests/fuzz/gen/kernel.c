@@ -194,13 +194,13 @@ static void choose_block(Gen *g)
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
-static u32 choose_features(Gen *g, const GenOptions *options)
+static u64 choose_features(Gen *g, const GenOptions *options)
 {
-    u32 set = options->features;
+    u64 set = options->features;
     u32 drop = options->mix ? 10 * below(g, 7) : 0; /* per cent of them */
     for (u32 i = 0; i < GEN_FEATURES; i++)
         if (percent(g, drop))
-            set &= ~(1u << i);
+            set &= ~((u64)1 << i);
     return set;
 }
 
@@ -250,7 +250,7 @@ u32 ptxgen_feature(const char *name, size_t len)
     return GEN_FEATURES;
 }
 
-bool ptxgen_features(const char *list, u32 *set)
+bool ptxgen_features(const char *list, u64 *set)
 {
     *set = 0;
     while (*list) {
@@ -260,7 +260,7 @@ bool ptxgen_features(const char *list, u32 *set)
             fprintf(stderr, "ptxgen: no such feature: %.*s\n", (int)len, list);
             return false;
         }
-        *set |= 1u << feature;
+        *set |= (u64)1 << feature;
         list += len + (list[len] == ',');
     }
     return true;
