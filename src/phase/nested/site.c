@@ -1,4 +1,4 @@
-/* Nested branches that can become one. Liveness, effects, loops, and what ptxas would lose decide that. */
+/* Nested branches that can become one. Liveness, effects and loops decide that, and what ptxas would lose (site_profit.c). */
 #include "phase/nested/site.h"
 
 #include "base/bound.h"
@@ -9,13 +9,8 @@
 
 enum { INNER_LOOKED_AT = 64 /* the most instructions of an inner block that are looked at for the reason in a remark */ };
 
-/* Bounds the instructions searched for readers of a value; the phase stays linear. */
-#define LOOK_BELOW 256
-
-/* Bound the search for loads that only one arm reads: how many blocks are searched, the outer one and those above it, and
- * how many instructions in all. */
-#define LOAD_ABOVE 4
-#define LOAD_LOOKED_AT 1024
+/* The most instructions that are searched for readers of a value. */
+enum { LOOK_BELOW = 256 };
 
 static const struct {
     const char *counter, *words;
@@ -141,9 +136,9 @@ static u32 cost_of(const Instr *i)
     return op_has(i->op, OPF_CHEAP) || wide_compare ? ptxas_cost(i) : UINT32_MAX / 2;
 }
 
-static bool is_load(const Instr *i) { return i->kind == INSTR_OP && i->op->mem == MEM_READ && !instr_loads_parameter(i); }
+bool site_is_load(const Instr *i) { return i->kind == INSTR_OP && i->op->mem == MEM_READ && !instr_loads_parameter(i); }
 
-static bool reads_special_register(const Instr *i)
+bool site_reads_special_register(const Instr *i)
 {
     for_each_slot(o, i)
         if (o->kind == OPND_SREG)
@@ -200,8 +195,9 @@ static u32 plain_loads(const Block *b)
 {
     u32 loads = 0, looked_at = 0;
     for (const Instr *i = b->first; i; i = i->next) {
-        loads += is_load(i);
-        if (BEYOND(INNER_LOOKED_AT, looked_at++ == INNER_LOOKED_AT) || (is_load(i) && !op_has(i->op, OPF_PLAIN_ACCESS)))
+        loads += site_is_load(i);
+        if (BEYOND(INNER_LOOKED_AT, looked_at++ == INNER_LOOKED_AT) ||
+            (site_is_load(i) && !op_has(i->op, OPF_PLAIN_ACCESS)))
             return UINT32_MAX;
     }
     return loads;
@@ -239,7 +235,7 @@ bool site_guards(const Nested *n, const Site *s, const Instr *i)
         return false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
         live |= w.reg < n->registers && live_in(an_live(n->an), s->other, w.reg);
-    return live || is_load(i);
+    return live || site_is_load(i);
 }
 
 static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
@@ -250,9 +246,9 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
         return REASON_PLACE;
     if (i != s->inner->last) {
         bool parameter = instr_loads_parameter(i);
-        if (is_load(i) && !s->guards)
+        if (site_is_load(i) && !s->guards)
             return REASON_LOAD;
-        if ((!op_is_pure(i->op) && !parameter && !is_load(i)) || reads_special_register(i))
+        if ((!op_is_pure(i->op) && !parameter && !site_is_load(i)) || site_reads_special_register(i))
             return REASON_EFFECT;
         if (i->guard)
             return REASON_GUARD;
@@ -266,7 +262,7 @@ static Reason why_too_much(const Block *b)
 {
     u32 looked_at = 0;
     for (const Instr *i = b->first; i && WITHIN(INNER_LOOKED_AT, looked_at < INNER_LOOKED_AT); i = i->next, looked_at++)
-        if (is_load(i))
+        if (site_is_load(i))
             return REASON_LOAD;
     return REASON_COST;
 }
@@ -281,7 +277,7 @@ static Reason check_inner(const Nested *n, const Site *s)
         if (why)
             return why;
         if (i->kind == INSTR_OP && i != s->inner->last)
-            cost += is_load(i) ? ptxas_cost(i) : cost_of(i);
+            cost += site_is_load(i) ? ptxas_cost(i) : cost_of(i);
         if (cost > limit)
             return why_too_much(s->inner);
     }
@@ -298,147 +294,6 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
     if (!n->combined[s->outer->id].truth && uniform_has(uniform, s->outer->id))
         return false; /* all lanes of a warp take one edge there */
     return reconverge_after_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
-}
-
-/* Whether reg holds one value while the loop runs. */
-static bool is_invariant(const Nested *n, const Loop *loop, RegId reg)
-{
-    const Instr *write = reg < n->registers ? n->only_write[reg] : NULL;
-    return write && !loop_contains(an_loops(n->an), loop, write->block);
-}
-
-/* Whether the outer branch goes the same way in each iteration. */
-static bool is_decided_before_loop(const Nested *n, const Loop *loop, const Instr *branch)
-{
-    const Instr *setp = local_definition(branch, branch->guard);
-    if (!setp)
-        return is_invariant(n, loop, branch->guard);
-    if (setp->op->opcode != OPC_SETP || reads_special_register(setp))
-        return false;
-    for (RegWalk w = reg_walk(setp); next_read(&w);)
-        if (!is_invariant(n, loop, w.reg))
-            return false;
-    return true;
-}
-
-/* Whether all threads of a warp take one edge at each branch, and the outer one takes the same in all iterations of its
- * loop. One instruction then skips the inner block, or lets none wait. */
-static bool is_uniform_chain(const Nested *n, const Site *s)
-{
-    const Loop *loop = loop_of(an_loops(n->an), s->outer);
-    if (!loop || n->combined[s->outer->id].truth || n->combined[s->inner->id].truth ||
-        !is_decided_before_loop(n, loop, block_terminator(s->outer)))
-        return false;
-    const BitSet *uniform = &an_uniform(n->an)->branch_warp;
-    return uniform_has(uniform, s->outer->id) && uniform_has(uniform, s->inner->id);
-}
-
-/* Whether the site guards something, and its outer branch, which then skips the inner block, divides no warp. */
-static bool guards_uniformly(const Nested *n, const Site *s)
-{
-    bool some = false;
-    for_each_instr(i, s->inner)
-        some |= site_guards(n, s, i);
-    return some && uniform_has(&an_uniform(n->an)->branch_warp, s->outer->id);
-}
-
-/* ---- latency ---------------------------------------------------------------------------------------------------- */
-
-/* The length, at most `most`, of the longest chain of instructions in at's block that compute reg. */
-static u32 chain_length(const Instr *at, RegId reg, u32 most)
-{
-    const Instr *def = most ? local_definition(at, reg) : NULL;
-    u32 longest = 0;
-    if (!def)
-        return 0;
-    for (RegWalk w = reg_walk(def); longest + 1 < most && next_read(&w);) {
-        u32 length = chain_length(def, w.reg, most - 1);
-        longest = length > longest ? length : longest;
-    }
-    return longest + !(ptxas_costs_nothing(def) || instr_loads_parameter(def));
-}
-
-/* Whether, in a loop, a short arm of an `if` without `else` would wait in each iteration for a chain of instructions. The
- * machine now computes that chain beside others. */
-static bool delays_arm(const Nested *n, const Site *s)
-{
-    CfgList succs = cfg_succs(n->fn, s->rest);
-    if (!loop_of(an_loops(n->an), s->outer) || succs.n != 1 || succs.v[0].block != s->other ||
-        ptxas_block_cost(s->rest, PTXAS_DELAYED_ARM) > PTXAS_DELAYED_ARM)
-        return false;
-    const Instr *branch = block_terminator(s->inner);
-    return chain_length(branch, branch->guard, PTXAS_DELAYING_CHAIN) == PTXAS_DELAYING_CHAIN;
-}
-
-/* ---- loads for one arm ------------------------------------------------------------------------------------------ */
-
-/* A search for loads that only one arm reads. */
-typedef struct LoadSearch {
-    const Nested *n;
-    const Site *s;
-    const Block *arm;
-    u32 left; /* instructions that may still be looked at */
-} LoadSearch;
-
-/* Whether i, or an instruction after it in its block, reads or writes reg; true once *left instructions were looked at. */
-static bool is_touched_from(const Instr *i, RegId reg, u32 *left)
-{
-    for (; i; i = i->next, --*left)
-        if (!*left || (i->kind == INSTR_OP && (instr_reads(i, reg) || instr_writes(i, reg))))
-            return true;
-    return false;
-}
-
-/* Whether reg is live into another successor of b than `to`. */
-static bool is_read_beside(const Nested *n, const Block *b, const Block *to, RegId reg)
-{
-    for_each_cfg_edge(succ, cfg_succs(n->fn, b))
-        if (succ.v->block != to && live_in(an_live(n->an), succ.v->block, reg))
-            return true;
-    return false;
-}
-
-/* Whether reg, which `load` in `from` writes, is read only in the arm and what follows it. Each block from `from` to the
- * outer one is the only predecessor of the next. */
-static bool is_for_arm(LoadSearch *q, const Block *from, const Instr *load, RegId reg)
-{
-    const Nested *n = q->n;
-    const Site *s = q->s;
-    const Live *live = an_live(n->an);
-    if (!live_in(live, q->arm, reg) || live_in(live, q->arm == s->rest ? s->other : s->rest, reg) ||
-        is_touched_from(load->next, reg, &q->left) || is_touched_from(s->inner->first, reg, &q->left))
-        return false;
-    for (const Block *b = s->outer, *above; b != from; b = above) {
-        above = cfg_single_pred(n->fn, b);
-        if (is_touched_from(b->first, reg, &q->left) || is_read_beside(n, above, b, reg))
-            return false;
-    }
-    return true;
-}
-
-/* Whether the load writes something, and all of it is for the arm. */
-static bool loads_for_arm(LoadSearch *q, const Block *from, const Instr *load)
-{
-    bool some = false;
-    for (RegWalk w = reg_walk(load); next_write(&w); some = true)
-        if (!is_for_arm(q, from, load, w.reg))
-            return false;
-    return some;
-}
-
-/* Whether the combined branch would alone lead to the arm, and a load in front of it is read in that arm only. */
-static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
-{
-    for_each_cfg_edge(pred, cfg_preds(n->fn, arm))
-        if (pred.v->block != s->outer && pred.v->block != s->inner)
-            return false;
-    LoadSearch q = {n, s, arm, LOAD_LOOKED_AT};
-    u32 above = 0;
-    for (const Block *b = s->outer; b && WITHIN(LOAD_ABOVE, above < LOAD_ABOVE); b = cfg_single_pred(n->fn, b), above++)
-        for (const Instr *i = b->last; i && WITHIN(LOAD_LOOKED_AT, q.left); i = i->prev, q.left -= q.left != 0)
-            if (is_load(i) && loads_for_arm(&q, b, i))
-                return true;
-    return false;
 }
 
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
@@ -499,13 +354,7 @@ Reason site_check_chain(const Nested *n, Site *s)
         return REASON_EQUAL;
     if (joins_others(n, s, s->other))
         return REASON_RECONVERGE;
-    if (are_cases(n, s))
-        return REASON_CASES;
-    if (is_uniform_chain(n, s) || guards_uniformly(n, s))
-        return REASON_UNIFORM;
-    if (sinks_load(n, s, s->rest) || sinks_load(n, s, s->other))
-        return REASON_SINKS;
-    return delays_arm(n, s) ? REASON_CHAIN : REASON_NONE;
+    return are_cases(n, s) ? REASON_CASES : site_check_profit(n, s);
 }
 
 /* ---- diamonds --------------------------------------------------------------------------------------------------- */

@@ -66,6 +66,11 @@ Reason site_check_chain(const Nested *n, Site *s);
 /* Whether the rewrite guards i, an instruction of the inner block. */
 bool site_guards(const Nested *n, const Site *s, const Instr *i);
 
+bool site_is_load(const Instr *i); /* of memory other than a parameter */
+bool site_reads_special_register(const Instr *i);
+/* The reason why ptxas would lose more than a combined branch saves (site_profit.c). */
+Reason site_check_profit(const Nested *n, const Site *s);
+
 /* Finds a diamond; both sites have the same `other` and `rest`. */
 bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
 Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no);
