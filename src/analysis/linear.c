@@ -4,7 +4,7 @@
 
 static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << bits) - 1); }
 
-static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; }
+static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * FNV_PRIME; }
 
 /* A shorter hash, since maps take longer for longer keys; entries of one hash are compared anyway. */
 static u32 fold(u64 hash) { return (u32)(hash ^ hash >> 32); }

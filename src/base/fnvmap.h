@@ -6,12 +6,13 @@
 #include "base/types.h"
 
 #define FNV_BASIS 14695981039346656037u
+#define FNV_PRIME 1099511628211u
 
 /* Continues a FNV-1a hash, which begins as FNV_BASIS, with these bytes. */
 static inline u64 fnv_bytes(u64 hash, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        hash = (hash ^ (u8)bytes[i]) * 1099511628211u;
+        hash = (hash ^ (u8)bytes[i]) * FNV_PRIME;
     return hash;
 }
 

@@ -85,9 +85,9 @@ static void find_slots(Prover *p, Node *n)
 
 static Node *node_of(Prover *p, const Place place[2])
 {
-    u64 key = 0xcbf29ce484222325u;
+    u64 key = FNV_BASIS;
     for (u32 side = 0; side < 2; side++) {
-        key = (key ^ place[side].block->id) * 0x100000001b3u;
+        key = (key ^ place[side].block->id) * FNV_PRIME;
         key = (key ^ (u64)(uintptr_t)place[side].at ^ place[side].joins) * 0x9e3779b97f4a7c15u;
     }
     u64 *found;

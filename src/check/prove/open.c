@@ -16,11 +16,11 @@ typedef enum GroupOp { GROUP_AND, GROUP_OR, GROUP_LESS, GROUP_OPS } GroupOp;
 /* The id of a group of these numbers, which are copied. */
 GroupId prove_group(Prover *p, const u32 *v, u32 n)
 {
-    u64 hash = 0xcbf29ce484222325u;
+    u64 hash = FNV_BASIS;
     if (n == 0)
         return 0;
     for (u32 k = 0; k < n; k++)
-        hash = (hash ^ v[k]) * 0x100000001b3u;
+        hash = (hash ^ v[k]) * FNV_PRIME;
     for (u64 *found; (found = fnvmap_at(&p->group_of, hash)); hash++) {
         const VecU32 *old = &p->groups.v[*found];
         if (*found && old->n == n && memcmp(old->v, v, n * sizeof *v) == 0)

@@ -51,10 +51,10 @@ void prove_terms_free(Terms *t)
 
 static u32 hash_of(const TermNode *head, const Term *kids, const u64 *coefs)
 {
-    u64 h = 0xcbf29ce484222325u ^ head->op ^ (u64)head->bits << 8 ^ (u64)head->aux << 16;
+    u64 h = FNV_BASIS ^ head->op ^ (u64)head->bits << 8 ^ (u64)head->aux << 16;
     h = (h ^ head->value) * 0x9e3779b97f4a7c15u;
     for (u32 k = 0; k < head->n; k++) {
-        h = (h ^ kids[k]) * 0x100000001b3u;
+        h = (h ^ kids[k]) * FNV_PRIME;
         if (coefs)
             h = (h ^ (coefs[k] + 0x9e3779b9u)) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;

@@ -38,7 +38,7 @@ static u64 hash_fast(Str bytes)
     u32 at = 0;
     for (; at + sizeof word <= bytes.len; at += sizeof word) {
         memcpy(&word, bytes.p + at, sizeof word);
-        hash = (hash ^ word) * 1099511628211u;
+        hash = (hash ^ word) * FNV_PRIME;
         hash ^= hash >> 32;
     }
     return fnv_bytes(hash, bytes.p + at, bytes.len - at);

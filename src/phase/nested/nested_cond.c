@@ -172,7 +172,8 @@ static bool combine_once(Combiner *c, Block *outer)
         if (!site_find_chain(&c->n, outer, edge, &s))
             continue;
         prepare(c);
-        if (may_rewrite(c, &s, site_check_chain(&c->n, &s))) {
+        Reason why = site_check_chain(&c->n, &s);
+        if (may_rewrite(c, &s, why ? why : site_check_profit(&c->n, &s))) {
             combine_chain(&c->n, &s);
             return true;
         }

@@ -354,7 +354,7 @@ Reason site_check_chain(const Nested *n, Site *s)
         return REASON_EQUAL;
     if (joins_others(n, s, s->other))
         return REASON_RECONVERGE;
-    return are_cases(n, s) ? REASON_CASES : site_check_profit(n, s);
+    return are_cases(n, s) ? REASON_CASES : REASON_NONE;
 }
 
 /* ---- diamonds --------------------------------------------------------------------------------------------------- */

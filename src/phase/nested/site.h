@@ -60,16 +60,16 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg);
 
 /* Finds a chain that begins at outer and continues over its edge number `edge` (0: fall, 1: taken). */
 bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s);
-/* REASON_NONE: the two branches may be combined. Sets s->guards. */
+/* REASON_NONE: the two branches may be combined, as far as that is right. Sets s->guards. */
 Reason site_check_chain(const Nested *n, Site *s);
+/* The reason why ptxas would lose more than a combined branch of a checked chain saves. */
+Reason site_check_profit(const Nested *n, const Site *s);
 
 /* Whether the rewrite guards i, an instruction of the inner block. */
 bool site_guards(const Nested *n, const Site *s, const Instr *i);
 
 bool site_is_load(const Instr *i); /* of memory other than a parameter */
 bool site_reads_special_register(const Instr *i);
-/* The reason why ptxas would lose more than a combined branch saves (site_profit.c). */
-Reason site_check_profit(const Nested *n, const Site *s);
 
 /* Finds a diamond; both sites have the same `other` and `rest`. */
 bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);

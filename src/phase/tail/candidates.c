@@ -28,7 +28,7 @@ static u64 tail_key(const Merge *m, const Block *b, u64 key)
     for (const Instr *i = b->last; i && found < wanted; i = i->prev) {
         if (i->kind != INSTR_OP || i == end)
             continue;
-        key = (key ^ i->op->text->hash) * 0x100000001b3u;
+        key = (key ^ i->op->text->hash) * FNV_PRIME;
         found++;
     }
     return found < wanted ? 0 : key;
