@@ -378,3 +378,15 @@ void edit_revert(Function *fn)
     fn->changed = false;
     fn->verbatim = true;
 }
+
+/* ---- variables ------------------------------------------------------------------------------------------------- */
+
+void edit_remove_variable(Function *fn, ScopeId scope, u32 decl, SymId sym)
+{
+    Decl *d = &fn->scopes.v[scope].decls.v[decl];
+    assert(d->kind == DECL_VAR && sym >= d->sym && sym < d->sym + d->syms && d->removed < d->syms);
+    (void)sym;
+    d->removed++;
+    fn->changed = true;
+    fn_code_changed(fn);
+}

@@ -55,6 +55,9 @@ Block *block_clone(Block *b); /* body and terminator, with the same successors; 
 /* Appends clones of the `count` instructions to b, each after the .loc that was in force at its original. */
 void block_append_clones(Block *b, Instr *const *v, u32 count);
 
+/* Removes a variable of the function that nothing names any more. Its declaration goes with the last variable in it. */
+void edit_remove_variable(Function *fn, ScopeId scope, u32 decl, SymId sym);
+
 /* Joins blocks after labels that nothing names to the block before. No text changes. Call it before the first phase. */
 void edit_absorb_unused_labels(Function *fn);
 

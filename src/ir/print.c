@@ -142,6 +142,8 @@ static void emit_made_registers(BodyPrinter *b, const Decl *d)
 
 static void emit_decl(BodyPrinter *b, const Decl *d)
 {
+    if (d->syms && d->removed == d->syms)
+        return;
     if (!has_text(d->text)) {
         emit_made_registers(b, d);
     } else if (d->renamed.p) {

@@ -1,0 +1,179 @@
+/* local-to-registers: keeps local variables in registers where their address goes nowhere.
+ *
+ *     mov.u64 %SPL, __local_depot0;
+ *     add.u64 %rd1, %SPL, 16;
+ *     st.local.u64 [%rd1], %rd5;                mov.b64 slot, %rd5;
+ *     ld.local.u64 %rd6, [%rd1];                mov.b64 %rd6, slot;
+ *
+ * A variable is cut into the slots that its loads and stores agree on (slots.c), and each becomes a register. Of a slot that
+ * is also accessed in parts, halves are registers of their own, and prmt takes or puts single bytes. A variable of which
+ * nothing is left goes with its declaration. Follows mem2reg and SROA of LLVM.
+ *
+ * Sound: local memory is the thread's own, so that nobody else can tell whether it was accessed. An address that is only in
+ * the brackets of plain loads and stores, at a constant place inside its variable, makes the variable known to these
+ * instructions alone (variables.c). No such access can fault. What a variable holds that was never written may be anything:
+ * a slot that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes.
+ *
+ * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of all variables are of
+ * .local, and of 4 bytes or less that no other access overlaps in part. From sm_90 on it does not see through cvta.local
+ * and back either.
+ *
+ * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses;
+ * bytes that an index may reach. All variables of a function stay if an access is not known to remain inside its own, and
+ * where a thread has too few registers for the slots. */
+#include "ir/cfg.h"
+#include "phase/local_to_registers/slots.h"
+#include "target/ptxas.h"
+
+/* ---- what is worth it ------------------------------------------------------------------------------------------ */
+
+typedef struct Worth {
+    u32 words;     /* that the slots take */
+    u32 accesses;  /* that go */
+    u32 first;     /* the first one of them */
+    bool is_new;   /* ptxas would leave one in memory */
+    bool all_goes; /* no access of the variable stays */
+} Worth;
+
+/* Whether ptxas leaves the variable of such an access in memory. */
+static bool is_left_by_ptxas(const LocalVariables *l, const LocalSlots *s, const LocalAccess *a)
+{
+    bool loses = l->fn->module->target_sm >= PTXAS_LOSES_WINDOW_FROM;
+    if (a->i->op->space == SPACE_GENERIC || a->bytes == 8 || (a->converted && loses))
+        return true;
+    for (u32 e = 0; e < a->elements; e++)
+        if (s->slots.v[s->of[s->first[a - l->accesses.v] + e]].has_parts)
+            return true;
+    return false;
+}
+
+static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
+{
+    Worth *worth = arena_array(l->an->scratch, Worth, l->variables.n);
+    for (u32 v = 0; v < l->variables.n; v++)
+        worth[v].all_goes = !l->variables.v[v].stays && !l->all_stay;
+    for (u32 k = 0; k < l->accesses.n; k++) {
+        const LocalAccess *a = &l->accesses.v[k];
+        Worth *w = &worth[a->variable];
+        w->first = a->stays || w->accesses ? w->first : k;
+        w->accesses += !a->stays;
+        w->all_goes &= !a->stays;
+        w->is_new |= a->stays || is_left_by_ptxas(l, s, a);
+    }
+    for (u32 k = 0; k < s->slots.n; k++)
+        worth[s->slots.v[k].variable].words += local_slot_words(&s->slots.v[k]);
+    return worth;
+}
+
+/* Why the variable stays; NULL: it goes, or some of its slots do. */
+static const char *why_not(const LocalVariables *l, const LocalVariable *v, const Worth *w, u32 room)
+{
+    if (v->stays)
+        return v->stays;
+    if (l->all_stay)
+        return l->all_stay;
+    if (!w->accesses)
+        return "it is indexed by a register";
+    if (w->words > room || live_exceeds(an_live(l->an), room - w->words, l->an->scratch))
+        return "a thread has no registers for it";
+    if (!w->is_new)
+        return "ptxas gives it registers itself";
+    return NULL;
+}
+
+/* ---- the rewrite ----------------------------------------------------------------------------------------------- */
+
+/* Moves for the accesses of the variables that go. */
+static void move_accesses(LocalVariables *l, LocalSlots *s, const BitSet *goes)
+{
+    for (u32 k = 0; k < l->accesses.n; k++) {
+        LocalAccess *a = &l->accesses.v[k];
+        if (a->stays || !bitset_has(goes, a->variable))
+            continue;
+        local_slots_move(l, s, a);
+        instr_remove(a->i);
+    }
+}
+
+/* Removes what computes addresses of variables that are gone. */
+static void remove_addresses(LocalVariables *l, const BitSet *gone)
+{
+    for (u32 k = 0; k < l->movers.n; k++)
+        if (bitset_has(gone, l->movers.v[k].variable))
+            instr_remove(l->movers.v[k].i);
+}
+
+/* Gives registers that may be read before they are written a value, at the function's entry. */
+static void begin_slots(Analyses *an, const LocalSlots *s)
+{
+    Block *entry = an->fn->entry;
+    Builder at = entry->first ? build_before(entry->first) : build_at_end(entry);
+    VecU32 read = {0};
+    const Live *live = an_live(an);
+    for (u32 k = 0; k < s->slots.n; k++)
+        for (u32 r = 0; r < COUNT_OF(s->slots.v[k].reg); r++)
+            if (s->slots.v[k].reg[r] && live_in(live, entry, s->slots.v[k].reg[r]))
+                vec_push(&read, s->slots.v[k].reg[r]);
+    for (u32 k = 0; k < read.n; k++) {
+        u32 bits = type_bits(fn_reg(an->fn, read.v[k])->type);
+        Operand slots[] = {register_operand(read.v[k]), build_integer(0, bits, false)};
+        build(&at, OPC_MOV, (OpParts){.type = {bits_type(bits)}}, slots, 2);
+    }
+    vec_free(&read);
+}
+
+static const char *name_of(const LocalVariables *l, const LocalVariable *v)
+{
+    return l->fn->module->syms.v[v->sym].name->text;
+}
+
+/* Decides about each variable. goes: its slots become registers; gone: nothing else is left of it. */
+static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet *goes, BitSet *gone)
+{
+    bool any = false;
+    u32 room = ptxas_thread_registers(l->fn);
+    for (u32 k = 0; k < l->variables.n; k++) {
+        const LocalVariable *v = &l->variables.v[k];
+        const Worth *w = &worth[k];
+        const char *why = why_not(l, v, w, room);
+        const Instr *at = v->at ? v->at : l->all_stay_at ? l->all_stay_at : v->access;
+        if (why && at)
+            phase_missed_once(run, "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
+        if (why || !phase_rewrite_at(run, "LocalToRegisters", l->accesses.v[w->first].i,
+                                     "%s%s: %u loads and stores become moves of %u registers", name_of(l, v),
+                                     w->all_goes ? "" : " in part", w->accesses, w->words))
+            continue;
+        any = true;
+        room -= w->words;
+        bitset_add(goes, k);
+        if (w->all_goes)
+            bitset_add(gone, k);
+    }
+    return any;
+}
+
+static bool rewrite(LocalVariables *l, PhaseRun *run)
+{
+    BitSet goes = bitset_new(l->an->scratch, l->variables.n), gone = bitset_new(l->an->scratch, l->variables.n);
+    LocalSlots *s = local_slots_find(l);
+    bool any = decide(l, run, find_worth(l, s), &goes, &gone);
+    if (any) {
+        move_accesses(l, s, &goes);
+        remove_addresses(l, &gone);
+        for_each_bit(k, &gone)
+            edit_remove_variable(l->fn, l->variables.v[k].scope, l->variables.v[k].decl, l->variables.v[k].sym);
+        begin_slots(l->an, s);
+    }
+    local_slots_free(s);
+    return any;
+}
+
+Phase phase_local_to_registers;
+PhaseResult phase_local_to_registers(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    (void)knobs;
+    LocalVariables *l = local_variables_find(an);
+    bool changed = l->variables.n && cfg_pred_count(an->fn, an->fn->entry) == 0 && rewrite(l, run);
+    local_variables_free(l);
+    return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
+}
