@@ -138,7 +138,7 @@ static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet 
         const char *why = why_not(l, v, w, room);
         const Instr *at = v->at ? v->at : l->all_stay_at ? l->all_stay_at : v->access;
         if (why && at)
-            phase_missed_once(run, "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
+            phase_declined(run, "variables kept", "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
         if (why || !phase_rewrite_at(run, "LocalToRegisters", l->accesses.v[w->first].i,
                                      "%s%s: %u loads and stores become moves of %u registers", name_of(l, v),
                                      w->all_goes ? "" : " in part", w->accesses, w->words))

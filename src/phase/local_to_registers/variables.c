@@ -66,14 +66,27 @@ static LocalAddress address_in(LocalVariables *l, const Instr *i, const Operand 
     return a;
 }
 
+/* The values of a register; a widening product by a constant, as indices are multiplied, is followed to its factor. */
+static Range register_range(LocalVariables *l, const Instr *i, const Operand *o, u32 bits)
+{
+    const Instr *def = ssa_definition(an_ssa(l->an), value_in(l, i, o), o->id);
+    const Operand *x = def ? instr_operand(def, 1) : NULL, *y = def ? instr_operand(def, 2) : NULL;
+    const Sem *sem = def ? &def->op->sem : NULL;
+    bool is_product = def && sem->op == OPC_MUL && sem->from == 32 && sem->bits == 64 && bits == 64;
+    if (!is_product || !operand_plain_register(x) || y->kind != OPND_IMM || y->value < 0 || y->value > INDEX_MOST)
+        return value_of_register(an_facts(l->an), (ProgramPoint){NULL, i->block, i}, o->id, bits);
+    Range r = value_of_register(an_facts(l->an), (ProgramPoint){NULL, def->block, def}, x->id, 32);
+    return range_binary(OPC_MUL, sem->is_signed, range_extend(r, 64, sem->is_signed), range_constant(64, (u64)y->value));
+}
+
 /* The values of the operand that is added to an address; false: they are not known to be small. */
 static bool index_range(LocalVariables *l, const Instr *i, const Operand *o, i64 *least, i64 *most)
 {
-    u32 bits = l->fn->module->address_size;
+    u32 bits = i->op->sem.bits;
     if (o->kind == OPND_IMM) {
         *least = *most = sem_signed((u64)o->value, bits);
     } else if (operand_plain_register(o)) {
-        Range r = value_of_register(an_facts(l->an), (ProgramPoint){NULL, i->block, i}, o->id, bits);
+        Range r = register_range(l, i, o, bits);
         *least = r.least;
         *most = r.most;
     } else {
@@ -99,29 +112,43 @@ static LocalAddress added(LocalVariables *l, const Instr *i)
     return a.lo >= -INDEX_MOST && a.hi <= INDEX_MOST ? a : (LocalAddress){0};
 }
 
+/* An or with bits that the alignment of the variable leaves free, as LLVM writes additions. */
+static LocalAddress with_bits(LocalVariables *l, const Instr *i)
+{
+    const Operand *x = instr_operand(i, 1), *y = instr_operand(i, 2);
+    LocalAddress a = address_in(l, i, x);
+    if (!a.variable || y->kind != OPND_IMM || a.lo != a.hi)
+        return (LocalAddress){0};
+    u32 align = l->fn->module->syms.v[l->variables.v[a.variable - 1].sym].align;
+    if (y->value < 0 || y->value >= align || (a.lo & y->value) != 0)
+        return (LocalAddress){0};
+    a.lo = a.hi = a.lo + y->value;
+    return a;
+}
+
 static LocalAddress windowed(LocalVariables *l, const Instr *i)
 {
     LocalAddress a = address_in(l, i, instr_operand(i, 1));
     bool to_generic = i->op->opcode == OPC_CVTA;
-    if (i->op->space != SPACE_LOCAL || !a.variable || a.generic == to_generic)
+    if (i->op->space != SPACE_LOCAL || !a.variable || a.generic == to_generic || i->op->sem.bits != l->fn->module->address_size)
         return (LocalAddress){0};
     a.generic = to_generic;
     a.converted = true;
     return a;
 }
 
-/* Whether i computes what may be an address: into one plain register that is as wide. */
+/* Whether i computes what may be an address. One of local memory has 32 bits, also where it stands in a register of 64. */
 static bool is_mover(const Function *fn, const Instr *i)
 {
     if (i->kind != INSTR_OP || op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) || i->slots < 2 || i->slots > 3)
         return false;
     const Operand *to = &i->opnd[0];
-    u32 op = i->op->sem.op, bits = fn->module->address_size;
-    if (op != OPC_MOV && op != OPC_ADD && op != OPC_SUB && op != OPC_CVTA && op != OPC_CVTA_TO)
+    u32 op = i->op->sem.op, bits = i->op->sem.bits;
+    if (op != OPC_MOV && op != OPC_ADD && op != OPC_SUB && op != OPC_OR && op != OPC_CVTA && op != OPC_CVTA_TO)
         return false;
-    return i->op->sem.bits == bits && to->kind == OPND_REG && to->sub == SUB_NONE && !fn_reg(fn, to->id)->is_param &&
+    return (bits == 32 || bits == 64) && to->kind == OPND_REG && to->sub == SUB_NONE && !fn_reg(fn, to->id)->is_param &&
            fn_reg(fn, to->id)->vector == 1 && type_bits(fn_reg(fn, to->id)->type) == bits &&
-           i->slots == (op == OPC_ADD || op == OPC_SUB ? 3u : 2u);
+           i->slots == (op == OPC_ADD || op == OPC_SUB || op == OPC_OR ? 3u : 2u);
 }
 
 static LocalAddress computed(LocalVariables *l, const Instr *i)
@@ -130,6 +157,7 @@ static LocalAddress computed(LocalVariables *l, const Instr *i)
     case OPC_MOV: return address_in(l, i, &i->opnd[1]);
     case OPC_ADD:
     case OPC_SUB: return added(l, i);
+    case OPC_OR: return with_bits(l, i);
     default: return windowed(l, i);
     }
 }
@@ -225,7 +253,10 @@ static const char *escape(const Instr *i, u32 slot)
     case OPC_SLCT: return "its address is chosen by a predicate";
     case OPC_ADD:
     case OPC_SUB:
-    case OPC_MAD: return "it is indexed by a register";
+    case OPC_MAD:
+        if (!op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT))
+            return "it is indexed by a register";
+        return "its address is used otherwise than in a load or store";
     default: return "its address is used otherwise than in a load or store";
     }
 }
