@@ -5,6 +5,7 @@
 
 #include "check/prove/barrier.h"
 #include "check/prove/explore.h"
+#include "check/prove/locals.h"
 #include "check/prove/term_division.h"
 
 enum { LATE_TRIES = 3 };
@@ -16,30 +17,40 @@ static bool same_head(const Function *f, const Function *g)
     return str_equal(span_str(f->module, a), span_str(g->module, b));
 }
 
-/* The next variable of the function, those of its calls left out; NULL: there is none. */
-static const Sym *variable(const Function *fn, u32 *at)
+/* The next variable of the function, without those of its calls, and local ones that it does not name; NULL: there is none. */
+static const Sym *variable(const Function *fn, const BitSet *named, u32 *at)
 {
     const Module *m = fn->module;
     while (*at < m->syms.n) {
-        const Sym *s = &m->syms.v[(*at)++];
-        if (s->owner == fn && s->kind == SYM_VAR && s->space != SPACE_PARAM)
+        SymId id = (*at)++;
+        const Sym *s = &m->syms.v[id];
+        if (s->owner == fn && s->kind == SYM_VAR && s->space != SPACE_PARAM &&
+            (s->space != SPACE_LOCAL || bitset_has(named, id)))
             return s;
     }
     return NULL;
 }
 
+static bool same_variable(const Function *f, const Sym *a, const Function *g, const Sym *b)
+{
+    return a->name->len == b->name->len && memcmp(a->name->text, b->name->text, a->name->len) == 0 && a->space == b->space &&
+           a->type == b->type && a->bytes == b->bytes && a->align == b->align &&
+           str_equal(span_str(f->module, a->text), span_str(g->module, b->text));
+}
+
 /* Variables of the function: the same ones in the same order, with the same text but for blanks in front of it. */
 static bool same_variables(const Function *f, const Function *g)
 {
-    for (u32 i = 1, k = 1;;) {
-        const Sym *a = variable(f, &i), *b = variable(g, &k);
-        if (!a || !b)
-            return !a && !b;
-        if (a->name->len != b->name->len || memcmp(a->name->text, b->name->text, a->name->len) != 0 ||
-            a->space != b->space || a->type != b->type || a->bytes != b->bytes || a->align != b->align ||
-            !str_equal(span_str(f->module, a->text), span_str(g->module, b->text)))
-            return false;
-    }
+    Arena arena = {0};
+    BitSet named[] = {prove_named_variables(&arena, f), prove_named_variables(&arena, g)};
+    u32 i = 1, k = 1;
+    const Sym *a, *b;
+    do {
+        a = variable(f, &named[0], &i);
+        b = variable(g, &named[1], &k);
+    } while (a && b && same_variable(f, a, g, b));
+    arena_free(&arena);
+    return !a && !b;
 }
 
 /* The first instruction that is not known; NULL: all are. */

@@ -390,6 +390,72 @@ static void load_constant(Compute *c)
     }
 }
 
+/* The operands of prmt: eight bytes, of which each digit of the selector takes one, or its sign. */
+typedef struct Permute {
+    Term source[2];
+    u32 selector;
+} Permute;
+
+static u32 selected_byte(const Permute *p, u32 k) { return p->selector >> 4 * k & 7; }
+static bool selects_sign(const Permute *p, u32 k) { return p->selector >> 4 * k & 8; }
+
+/* Bytes of one operand that follow each other, extended by its last one's sign, or by zeros from b; 0: something else. */
+static Term extracted(Compute *c, const Permute *p)
+{
+    u32 from = selected_byte(p, 0), n = 1;
+    while (n < 4 && !selects_sign(p, n) && selected_byte(p, n) == from + n && (from ^ selected_byte(p, n)) < 4)
+        n++;
+    bool is_signed = n < 4 && selects_sign(p, n), is_zero = prove_is_const(c->t, p->source[1]) &&
+                                                            prove_node(c->t, p->source[1])->value == 0;
+    if (selects_sign(p, 0) || from > 3)
+        return 0;
+    for (u32 k = n; k < 4; k++)
+        if (is_signed ? !selects_sign(p, k) || selected_byte(p, k) != from + n - 1
+                      : !is_zero || selects_sign(p, k) || selected_byte(p, k) < 4)
+            return 0;
+    Term x = prove_shift(c->t, TERM_SHR, p->source[0], prove_const(c->t, 8 * from, 32));
+    return prove_resize(c->t, prove_trunc(c->t, x, 8 * n), 32, is_signed);
+}
+
+/* The bytes of the result that come from one operand by one shift, in place; 0: there are none. */
+static Term shifted_bytes(Compute *c, const Permute *p, u32 source, int shift)
+{
+    u64 mask = 0;
+    for (u32 k = 0; k < 4; k++)
+        if (selected_byte(p, k) / 4 == source && (int)k - (int)(selected_byte(p, k) % 4) == shift)
+            mask |= (u64)0xff << 8 * k;
+    if (!mask)
+        return 0;
+    Term by = prove_const(c->t, 8 * (u32)(shift < 0 ? -shift : shift), 32);
+    if (shift <= 0)
+        return prove_and(c->t, prove_shift(c->t, TERM_SHR, p->source[source], by), prove_const(c->t, mask, 32));
+    return prove_shift(c->t, TERM_SHL, prove_and(c->t, p->source[source], prove_const(c->t, mask >> 8 * shift, 32)), by);
+}
+
+static Term gathered(Compute *c, const Permute *p)
+{
+    Term all = 0;
+    for (u32 source = 0; source < 2; source++)
+        for (int shift = -3; shift <= 3; shift++) {
+            Term some = shifted_bytes(c, p, source, shift);
+            all = !some ? all : all ? prove_or(c->t, all, some) : some;
+        }
+    return all;
+}
+
+/* prmt with a constant selector; false: with another one, or in another mode. */
+static bool permute(Compute *c)
+{
+    if (c->op->opcode != OPC_PRMT || c->n != 4 || c->o[3]->kind != OPND_IMM || c->op->text->len != strlen("prmt.b32"))
+        return false;
+    Permute p = {{source(c, 1, 32), source(c, 2, 32)}, (u32)c->o[3]->value};
+    Term whole = extracted(c, &p);
+    if (!whole && (p.selector & 0x8888))
+        return false;
+    result(c, whole ? whole : gathered(c, &p));
+    return true;
+}
+
 /* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
 
 /* A load of a kernel's parameter, or of constant memory, at an address that every execution has. */
@@ -502,7 +568,7 @@ static void execute(Compute *c)
         move(c);
     else if (c->op->opcode == OPC_SELP && c->bits)
         result(c, prove_ite(c->t, source(c, 3, 1), source(c, 1, c->bits), source(c, 2, c->bits)));
-    else if (!computes_integers(c) || !execute_integer(c))
+    else if (!permute(c) && (!computes_integers(c) || !execute_integer(c)))
         apply(c);
 }
 

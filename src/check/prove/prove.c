@@ -4,6 +4,7 @@
 
 #include "check/prove/attempt.h"
 #include "check/prove/exits.h"
+#include "check/prove/locals.h"
 #include "check/prove/summary.h"
 
 enum { ENDS_BLOCKS_MAX = 1 << 22 };
@@ -174,6 +175,7 @@ static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
 /* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
 {
+    prove_drop_locals(before, after);
     Pair pair = {.before = before, .after = after};
     ProveVerdict verdict = try_all(&pair, options, arena);
     if (verdict.answer == PROVE_PROVED && !holds_at_ends(&pair, options, arena)) {

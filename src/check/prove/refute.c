@@ -53,6 +53,17 @@ static bool calls_something_else(const Prover *p)
     return calls && has_body && !same;
 }
 
+/* Whether one of them accesses memory that may be the thread's own, which nobody else can tell. */
+static bool accesses_own_memory(const Prover *p)
+{
+    for (u32 side = 0; side < 2; side++) {
+        const Instr *i = p->place[side].at;
+        if (i && i->kind == INSTR_OP && op_has(i->op, OPF_PLAIN_ACCESS) && i->op->space == SPACE_LOCAL)
+            return true;
+    }
+    return false;
+}
+
 /* Both sides on one set of inputs; false: they did not come to differ, or what they computed was guessed: that is suspect. */
 static bool refute_by(Prover *p, Pair *pair, u64 seed)
 {
@@ -60,7 +71,7 @@ static bool refute_by(Prover *p, Pair *pair, u64 seed)
     p->t.seed = seed;
     p->step_limit = REPLAY_STEPS;
     p->pass_limit = UINT32_MAX;
-    if (!prove_init_sides(p, pair) || !prove_replay(p, REPLAY_EVENTS, &why))
+    if (!prove_init_sides(p, pair) || !prove_replay(p, REPLAY_EVENTS, &why) || accesses_own_memory(p))
         return false;
     p->verdict->is_suspect = true;
     if (p->t.guessed || calls_something_else(p))

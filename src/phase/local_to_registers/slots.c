@@ -6,17 +6,17 @@
 #include "ir/inspect.h"
 
 /* Bytes of a variable that an access, or one of its elements, is of. */
-typedef struct Piece {
+typedef struct Extent {
     u32 variable;
     u32 number; /* of the access or element */
     i64 lo, end;
-} Piece;
+} Extent;
 
-typedef VEC(Piece) Pieces;
+typedef VEC(Extent) Extents;
 
-static int compare_pieces(const void *a, const void *b)
+static int compare_extents(const void *a, const void *b)
 {
-    const Piece *x = a, *y = b;
+    const Extent *x = a, *y = b;
     if (x->variable != y->variable)
         return x->variable < y->variable ? -1 : 1;
     if (x->lo != y->lo)
@@ -26,16 +26,16 @@ static int compare_pieces(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void sort_pieces(Pieces *p)
+static void sort_extents(Extents *p)
 {
     if (p->n)
-        qsort(p->v, p->n, sizeof *p->v, compare_pieces);
+        qsort(p->v, p->n, sizeof *p->v, compare_extents);
 }
 
 /* ---- what stays ------------------------------------------------------------------------------------------------ */
 
 /* Marks accesses in p->v[from .. to - 1], which overlap each other, if one of them stays. */
-static void mark_stays(LocalVariables *l, const Pieces *p, u32 from, u32 to)
+static void mark_stays(LocalVariables *l, const Extents *p, u32 from, u32 to)
 {
     bool stays = false;
     for (u32 k = from; k < to; k++)
@@ -47,13 +47,13 @@ static void mark_stays(LocalVariables *l, const Pieces *p, u32 from, u32 to)
 /* An access by an index stays, and so does whatever may touch one of its bytes, or shares an instruction with what does. */
 static void find_stays(LocalVariables *l)
 {
-    Pieces p = {0};
+    Extents p = {0};
     for (u32 k = 0; k < l->accesses.n; k++) {
         LocalAccess *a = &l->accesses.v[k];
         a->stays = l->all_stay || l->variables.v[a->variable].stays || !a->is_constant;
-        vec_push(&p, ((Piece){a->variable, k, a->lo, a->end}));
+        vec_push(&p, ((Extent){a->variable, k, a->lo, a->end}));
     }
-    sort_pieces(&p);
+    sort_extents(&p);
     u32 from = 0;
     i64 end = 0;
     for (u32 k = 0; k < p.n; k++) {
@@ -81,7 +81,7 @@ static bool is_short(const Function *fn, const Operand *o)
     return o->kind != OPND_REG || type_bits(fn_reg(fn, o->id)->type) == 16;
 }
 
-static void add_to_slot(LocalSlots *s, const Piece *p, bool shorts, bool loads)
+static void add_to_slot(LocalSlots *s, const Extent *p, bool shorts, bool loads)
 {
     LocalSlot *last = s->slots.n ? &vec_last(&s->slots) : NULL;
     u32 bytes = (u32)(p->end - p->lo);
@@ -99,7 +99,7 @@ static void add_to_slot(LocalSlots *s, const Piece *p, bool shorts, bool loads)
 LocalSlots *local_slots_find(LocalVariables *l)
 {
     LocalSlots *s = arena_new(l->an->scratch, LocalSlots);
-    Pieces p = {0};
+    Extents p = {0};
     BitSet shorts, loads;
     u32 elements = 0;
     find_stays(l);
@@ -115,14 +115,14 @@ LocalSlots *local_slots_find(LocalVariables *l)
         const LocalAccess *a = &l->accesses.v[k];
         for (u32 e = 0; e < a->elements && !a->stays; e++) {
             i64 lo = a->lo + (i64)e * a->bytes;
-            vec_push(&p, ((Piece){a->variable, s->first[k] + e, lo, lo + a->bytes}));
+            vec_push(&p, ((Extent){a->variable, s->first[k] + e, lo, lo + a->bytes}));
             if (is_short(l->fn, element(a, e)))
                 bitset_add(&shorts, s->first[k] + e);
             if (a->i->op->opcode == OPC_LD && element(a, e)->kind == OPND_REG)
                 bitset_add(&loads, s->first[k] + e);
         }
     }
-    sort_pieces(&p);
+    sort_extents(&p);
     for (u32 k = 0; k < p.n; k++)
         add_to_slot(s, &p.v[k], bitset_has(&shorts, p.v[k].number), bitset_has(&loads, p.v[k].number));
     vec_free(&p);
@@ -250,11 +250,9 @@ static void load_short(const Move *m)
     Operand word = register_operand(m->slot->reg[0]);
     if (m->bytes == 2) {
         build_move(m, OPC_MOV, of_type(TYPE_B16), m->o, word);
-    } else if (m->is_signed) {
-        build_move(m, OPC_CVT, (OpParts){.type = {TYPE_S16, TYPE_S8}}, m->o, word);
     } else {
-        Operand slots[] = {m->o, word, build_integer(255, 16, false)};
-        guarded(m, build(m->at, OPC_AND, of_type(TYPE_B16), slots, 3));
+        OpParts parts = {.type = {m->is_signed ? TYPE_S16 : TYPE_U16, m->is_signed ? TYPE_S8 : TYPE_U8}};
+        build_move(m, OPC_CVT, parts, m->o, word);
     }
 }
 

@@ -237,28 +237,21 @@ static void add_access(LocalVariables *l, Instr *i, const LocalAddress *a)
 /* Why a variable whose address the instruction reads, in any other place than the brackets of a plain access, must stay. */
 static const char *escape(const Instr *i, u32 slot)
 {
+    static const char other[] = "its address is used otherwise than in a load or store";
+    const OpInfo *op = i->op;
     bool in_brackets = slot > 0 && i->opnd[slot - 1].kind == OPND_MEM;
-    switch (i->op->opcode) {
-    case OPC_CALL: return "its address is passed to a call";
-    case OPC_ST:
-        if (!in_brackets)
-            return i->op->space == SPACE_PARAM ? "its address is passed to a call" : "its address is stored";
-        return "an access of it is volatile or strong, or of another kind";
-    case OPC_LD: return "an access of it is volatile or strong, or of another kind";
-    case OPC_ATOM:
-    case OPC_RED: return "an atomic operation has its address";
-    case OPC_SETP:
-    case OPC_SET: return "its address is compared";
-    case OPC_SELP:
-    case OPC_SLCT: return "its address is chosen by a predicate";
-    case OPC_ADD:
-    case OPC_SUB:
-    case OPC_MAD:
-        if (!op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT))
-            return "it is indexed by a register";
-        return "its address is used otherwise than in a load or store";
-    default: return "its address is used otherwise than in a load or store";
-    }
+    if (op_has(op, OPF_CALL) || (op->mem == MEM_WRITE && op->space == SPACE_PARAM && !in_brackets))
+        return "its address is passed to a call";
+    if (op->mem == MEM_READ_WRITE)
+        return "an atomic operation has its address";
+    if (op->mem != MEM_NONE)
+        return in_brackets ? "an access of it is volatile or strong, or of another kind" : "its address is stored";
+    if (op->cmp != CMP_NONE)
+        return "its address is compared";
+    if (op->sem.op == OPC_SELP)
+        return "its address is chosen by a predicate";
+    bool adds = op->sem.op == OPC_ADD || op->sem.op == OPC_SUB || op->sem.op == OPC_MAD;
+    return adds && !op_has(op, OPF_CARRY_IN | OPF_CARRY_OUT) ? "it is indexed by a register" : other;
 }
 
 /* A read of a register that may, on some path, hold an address, and does not hold the same value on all. */
