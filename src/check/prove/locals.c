@@ -9,13 +9,13 @@
 #include "ir/inspect.h"
 #include "ir/reg_walk.h"
 
-enum { PASSES_MOST = 16 };
+enum { PASSES_MOST = 16, UNKNOWN = UINT32_MAX };
 
-/* An address: `at` bytes into variable number `var` - 1. */
+/* An address: `at` to `at` + `more` bytes into variable number `var` - 1. */
 typedef struct LocalPlace {
     u32 var; /* 0: none */
     bool generic;
-    i64 at;
+    i64 at, more;
 } LocalPlace;
 
 /* One number that a load or store moves. */
@@ -31,10 +31,16 @@ typedef struct Locals {
     Function *fn;
     Arena arena;
     VecU32 sym;     /* by variable: SymId */
-    BitSet known;   /* by variable: something else may know of it */
+    FnvMap number;  /* SymId -> variable, plus 1 */
+    BitSet known;   /* by variable: it stays, or something else may know of it */
     Instr **only;   /* by RegId: its only write */
-    LocalPlace *of; /* by RegId */
+    LocalPlace *of; /* by RegId: what that writes */
+    u32 *ever;      /* by RegId: the variable, plus 1, of which it holds an address at times */
+    /* what registers hold at a point of a block; those that nothing has written since it began have no mark */
+    LocalPlace *now;
+    u32 *mark, walk;
     VEC(Instr *) movers; /* the writes of registers that hold an address */
+    VecU32 moved;        /* of which variable */
     VEC(LocalCell) cells;
 } Locals;
 
@@ -57,6 +63,7 @@ static void find_variables(Locals *l, const Function *after)
 {
     const Module *m = l->fn->module;
     BitSet named = prove_named_variables(&l->arena, after);
+    VecU32 stays = {0};
     FnvMap names = {0};
     for_each_bit(id, &named)
         fnvmap_at(&names, hash_of(after->module->syms.v[id].name));
@@ -64,25 +71,82 @@ static void find_variables(Locals *l, const Function *after)
         for (u32 d = 0; d < l->fn->scopes.v[s].decls.n; d++) {
             const Decl *decl = &l->fn->scopes.v[s].decls.v[d];
             for (SymId id = decl->sym; decl->kind == DECL_VAR && id < decl->sym + decl->syms; id++)
-                if (m->syms.v[id].space == SPACE_LOCAL && !m->syms.v[id].escapes && m->syms.v[id].bytes > 0 &&
-                    !fnvmap_find(&names, hash_of(m->syms.v[id].name)))
+                if (m->syms.v[id].space == SPACE_LOCAL) {
+                    bool may_go = !m->syms.v[id].escapes && m->syms.v[id].bytes > 0 &&
+                                  !fnvmap_find(&names, hash_of(m->syms.v[id].name));
                     vec_push(&l->sym, id);
+                    *fnvmap_at(&l->number, id) = l->sym.n;
+                    if (!may_go)
+                        vec_push(&stays, l->sym.n - 1);
+                }
         }
+    l->known = bitset_new(&l->arena, l->sym.n);
+    for (u32 k = 0; k < stays.n; k++)
+        bitset_add(&l->known, stays.v[k]);
+    vec_free(&stays);
     fnvmap_free(&names);
+}
+
+static void know_all(Locals *l)
+{
+    for (u32 var = 0; var < l->sym.n; var++)
+        bitset_add(&l->known, var);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------------------- */
 
+/* What the operand holds at the point where the walk is; var: UNKNOWN where that may be the address of a variable. */
 static LocalPlace place_of(const Locals *l, const Operand *o)
 {
     LocalPlace p = {0};
-    for (u32 k = 0; o->kind == OPND_SYM && k < l->sym.n; k++)
-        if (l->sym.v[k] == o->id)
-            p.var = k + 1;
-    if (slot_is_use(o))
-        p = l->of[o->id];
+    if (o->kind == OPND_SYM) {
+        const u64 *number = fnvmap_find(&l->number, o->id);
+        p.var = number ? (u32)*number : 0;
+    } else if (slot_is_use(o) && l->ever[o->id]) {
+        if (l->mark[o->id] == l->walk)
+            p = l->now[o->id];
+        else if (l->only[o->id])
+            p = l->of[o->id];
+        else
+            p.var = UNKNOWN;
+    }
     p.at += p.var ? o->value : 0;
     return p;
+}
+
+/* The instruction that writes what the operand holds in i; NULL: it is not known to be one. */
+static const Instr *definition(const Locals *l, const Instr *i, const Operand *o)
+{
+    const Instr *def = !operand_plain_register(o) ? NULL : l->only[o->id] ? l->only[o->id] : instr_last_write(i, o->id);
+    return def && instr_kills(def, o->id) ? def : NULL;
+}
+
+/* By what a number of 32 bits is multiplied, which is extended to 64: by i, or by i and the conversion in front of it, which *number
+ * becomes. -1: by nothing that is known. */
+static i64 factor(const Locals *l, const Instr *i, const Instr **number)
+{
+    const Sem *sem = &i->op->sem;
+    const Instr *wide = sem->op == OPC_SHL && sem->bits == 64 ? definition(l, i, &i->opnd[1]) : NULL;
+    bool extends = wide && wide->op->sem.op == OPC_CVT && wide->op->sem.from == 32 && wide->op->sem.bits == 64;
+    *number = extends ? wide : i;
+    if (i->slots != 3 || i->opnd[2].kind != OPND_IMM || i->opnd[2].value < 0 || i->opnd[2].value > UINT16_MAX)
+        return -1;
+    if (sem->op == OPC_MUL && sem->from == 32 && sem->bits == 64)
+        return i->opnd[2].value;
+    return extends && i->opnd[2].value < 16 ? 1 << i->opnd[2].value : -1;
+}
+
+/* The largest value of an index: what is left of a number by a mask, times a constant; -1: it is written otherwise. */
+static i64 index_most(const Locals *l, const Instr *i, const Operand *o)
+{
+    const Instr *product = definition(l, i, o), *number;
+    i64 by = product ? factor(l, product, &number) : -1;
+    const Instr *masked = by >= 0 ? definition(l, number, &number->opnd[1]) : NULL;
+    if (!masked || masked->op->sem.op != OPC_AND || masked->op->sem.bits != 32 || masked->slots != 3 ||
+        masked->opnd[2].kind != OPND_IMM)
+        return -1;
+    i64 most = masked->opnd[2].value;
+    return most >= 0 && most <= UINT16_MAX ? most * by : -1;
 }
 
 /* The address that i computes, and does nothing else: var is 0 where it does not. */
@@ -95,14 +159,21 @@ static LocalPlace moved_to(const Locals *l, const Instr *i)
         op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT))
         return none;
     const Operand *to = &i->opnd[0];
-    if (to->kind != OPND_REG || to->sub || l->only[to->id] != i || fn_reg(l->fn, to->id)->is_param ||
+    if (to->kind != OPND_REG || to->sub || fn_reg(l->fn, to->id)->is_param ||
         i->op->sem.bits != type_bits(fn_reg(l->fn, to->id)->type) || i->op->sem.bits < 32)
         return none;
     LocalPlace p = place_of(l, &i->opnd[1]);
+    if (p.var == UNKNOWN)
+        return none;
     if (op == OPC_CVTA || op == OPC_CVTA_TO) {
         if (i->op->space != SPACE_LOCAL || p.generic == (op == OPC_CVTA) || i->op->sem.bits != l->fn->module->address_size)
             return none;
         p.generic = !p.generic;
+    }
+    if (op == OPC_ADD && p.var && i->opnd[2].kind == OPND_REG) {
+        i64 most = index_most(l, i, &i->opnd[2]);
+        p.more += most;
+        return most >= 0 ? p : none;
     }
     if (has_two && i->opnd[2].kind != OPND_IMM)
         return none;
@@ -117,21 +188,40 @@ static LocalPlace moved_to(const Locals *l, const Instr *i)
     return p.at >= INT32_MIN && p.at <= INT32_MAX ? p : none;
 }
 
+/* Goes on past i, which computes the address p or none. Answers whether that is news. */
+static bool step(Locals *l, const Instr *i, LocalPlace p)
+{
+    bool is_news = false;
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        LocalPlace to = p.var && w.reg == i->opnd[0].id ? p : (LocalPlace){0};
+        if (to.var && l->ever[w.reg] && l->ever[w.reg] != to.var) { /* who reads it may know of both */
+            bitset_add(&l->known, to.var - 1);
+            bitset_add(&l->known, l->ever[w.reg] - 1);
+        }
+        is_news |= to.var && (!l->ever[w.reg] || (l->only[w.reg] && !l->of[w.reg].var));
+        if (to.var)
+            l->ever[w.reg] = to.var;
+        if (to.var && l->only[w.reg])
+            l->of[w.reg] = to;
+        if (!w.kills)
+            to.var = UNKNOWN;
+        l->now[w.reg] = to;
+        l->mark[w.reg] = l->walk;
+    }
+    return is_news;
+}
+
 /* False: it does not come to an end. */
 static bool find_places(Locals *l)
 {
     bool again = true;
     for (u32 pass = 0; again && pass < PASSES_MOST; pass++) {
         again = false;
-        for_each_block(b, l->fn)
-            for_each_instr(i, b) {
-                LocalPlace p = moved_to(l, i);
-                if (p.var && !l->of[i->opnd[0].id].var) {
-                    l->of[i->opnd[0].id] = p;
-                    vec_push(&l->movers, i);
-                    again = true;
-                }
-            }
+        for_each_block(b, l->fn) {
+            l->walk++;
+            for_each_instr(i, b)
+                again |= step(l, i, moved_to(l, i));
+        }
     }
     return !again;
 }
@@ -161,8 +251,10 @@ static bool is_weak_access(const Locals *l, const Instr *i, u32 k)
 static void add_cells(Locals *l, Instr *i, LocalPlace p)
 {
     u32 bytes = type_bits(i->op->type[0]) / 8, first = operand_slot(i, is_load(i) ? 0 : 1);
-    i64 end = p.at + (i64)bytes * i->op->vector;
-    if (p.at < 0 || end > l->fn->module->syms.v[l->sym.v[p.var - 1]].bytes || p.at % (bytes * i->op->vector) ||
+    i64 end = p.at + p.more + (i64)bytes * i->op->vector;
+    if (p.at < 0 || end > l->fn->module->syms.v[l->sym.v[p.var - 1]].bytes)
+        know_all(l);
+    if (p.more || p.at % (bytes * i->op->vector) ||
         p.generic != (i->op->space == SPACE_GENERIC) || (!p.generic && i->op->space != SPACE_LOCAL))
         bitset_add(&l->known, p.var - 1);
     first += i->opnd[first].kind == OPND_VEC;
@@ -170,18 +262,35 @@ static void add_cells(Locals *l, Instr *i, LocalPlace p)
         vec_push(&l->cells, ((LocalCell){.i = i, .slot = first + k, .var = p.var, .bytes = bytes, .at = p.at + k * bytes}));
 }
 
-static void look_at(Locals *l, Instr *i)
+static void look_at_slot(Locals *l, Instr *i, u32 k, bool moves)
 {
-    bool moves = moved_to(l, i).var;
-    for (u32 k = 0; i->kind == INSTR_OP && k < i->slots; k++) {
-        LocalPlace p = place_of(l, &i->opnd[k]);
-        if (p.var && is_weak_access(l, i, k))
-            add_cells(l, i, p);
-        else if (p.var && !moves)
-            bitset_add(&l->known, p.var - 1);
-        else if (!p.var && i->opnd[k].kind != OPND_SYM && k && i->opnd[k - 1].kind == OPND_MEM && i->op->space == SPACE_LOCAL)
-            for (u32 var = 0; var < l->sym.n; var++) /* an address that nobody computed here */
-                bitset_add(&l->known, var);
+    const Operand *o = &i->opnd[k];
+    LocalPlace p = place_of(l, o);
+    bool in_brackets = k && i->opnd[k - 1].kind == OPND_MEM;
+    if (p.var == UNKNOWN)
+        bitset_add(&l->known, l->ever[o->id] - 1);
+    else if (p.var && is_weak_access(l, i, k))
+        add_cells(l, i, p);
+    else if (p.var && !moves)
+        bitset_add(&l->known, p.var - 1);
+    if ((!p.var || p.var == UNKNOWN) && o->kind != OPND_SYM && in_brackets && i->op->space == SPACE_LOCAL)
+        know_all(l); /* an address that is not followed */
+}
+
+static void look_at(Locals *l)
+{
+    for_each_block(b, l->fn) {
+        l->walk++;
+        for_each_instr(i, b) {
+            LocalPlace p = moved_to(l, i);
+            for (u32 k = 0; i->kind == INSTR_OP && k < i->slots; k++)
+                look_at_slot(l, i, k, p.var != 0);
+            if (p.var) {
+                vec_push(&l->movers, i);
+                vec_push(&l->moved, p.var);
+            }
+            step(l, i, p);
+        }
     }
 }
 
@@ -334,11 +443,9 @@ static void move_cells(Locals *l, LocalHomes *homes)
     for (u32 k = 0; k < l->cells.n; k++)
         if (!bitset_has(&l->known, l->cells.v[k].var - 1) && l->cells.v[k].i->block)
             instr_remove(l->cells.v[k].i);
-    for (u32 k = 0; k < l->movers.n; k++) {
-        Instr *i = l->movers.v[k];
-        if (!bitset_has(&l->known, l->of[i->opnd[0].id].var - 1))
-            instr_remove(i);
-    }
+    for (u32 k = 0; k < l->movers.n; k++)
+        if (!bitset_has(&l->known, l->moved.v[k] - 1))
+            instr_remove(l->movers.v[k]);
 }
 
 /* Registers get their first value in front of the entry. */
@@ -357,13 +464,13 @@ void prove_drop_locals(Function *before, const Function *after)
     LocalHomes homes = {0};
     find_variables(&l, after);
     if (l.sym.n && !is_entered_again(before)) {
-        l.known = bitset_new(&l.arena, l.sym.n);
         l.only = instr_only_writes(&l.arena, before);
         l.of = arena_array(&l.arena, LocalPlace, before->regs.n);
+        l.now = arena_array(&l.arena, LocalPlace, before->regs.n);
+        l.ever = arena_array(&l.arena, u32, before->regs.n);
+        l.mark = arena_array(&l.arena, u32, before->regs.n);
         if (find_places(&l)) {
-            for_each_block(b, before)
-                for_each_instr(i, b)
-                    look_at(&l, i);
+            look_at(&l);
             find_homes(&l, &homes);
             move_cells(&l, &homes);
         }
@@ -371,6 +478,8 @@ void prove_drop_locals(Function *before, const Function *after)
     vec_free(&homes);
     vec_free(&l.cells);
     vec_free(&l.movers);
+    vec_free(&l.moved);
+    fnvmap_free(&l.number);
     vec_free(&l.sym);
     arena_free(&l.arena);
 }

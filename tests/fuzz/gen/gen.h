@@ -107,6 +107,7 @@ typedef struct Gen {
     bool callee_sets; /* wait_function sets the flag that it waits for */
     bool left;        /* lanes may have left, none of which is a warp's first */
     bool old_isa;     /* PTX 6.3: vote without .sync */
+    u32 local_escapes, local_indexed; /* local variables, by bit: their address escapes; an index is no constant */
 } Gen;
 
 /* ---- base.c: names, registers, lines ---------------------------------------------------------------------- */
@@ -222,9 +223,11 @@ Statement statement_barrier, statement_shared, statement_guarded_accesses, state
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;
 Statement statement_spin, statement_leave, statement_partner, statement_observe, statement_seen, statement_seen_switch,
-    statement_uniform_chain, statement_warp_call, statement_wait_call, statement_masks;
+    statement_uniform_chain, statement_local, statement_warp_call, statement_wait_call, statement_masks;
 void wait_declarations(Gen *g, Text *module);
 void wait_prologue(Gen *g);
+void local_declarations(Gen *g, Text *module);
+void local_prologue(Gen *g);
 /* A loop that ends when the flag, so many bytes from %flags on, is %epoch or more. */
 void poll_flag(Gen *g, u32 offset);
 void poll_declarations(Text *module);

@@ -149,6 +149,7 @@ static void write_kernel(Gen *g, Text *module, u32 size)
         share_arrays(g);
     wait_prologue(g);
     first_values(g);
+    local_prologue(g);
     while (g->budget > 0)
         statements(g, 1);
     last_values(g);
@@ -226,6 +227,7 @@ void ptxgen(const GenOptions *options, Text *ptx, Text *launch)
     bool may_sync = g.may_sync;
     g.has_flags = may_sync && (has(&g, GEN_SPIN) || has(&g, GEN_WAIT_CALL));
     wait_declarations(&g, ptx);
+    local_declarations(&g, ptx);
     g.may_sync = false; /* in functions */
     g.may_exit = !may_sync;
     write_callees(&g, ptx);

@@ -35,6 +35,7 @@ static const StatementRow statement_row[] = {
     {statement_jump_cycle, 2, GEN_JUMPS, true},
     {statement_irreducible, 1, GEN_IRREDUCIBLE, true},
     {statement_carry_blocks, 2, GEN_CARRY, true},
+    {statement_local, 10, GEN_LOCAL, false},
     {statement_return, 2, GEN_RETURN, true},
     {statement_spin, 6, GEN_SPIN, true},
     {statement_leave, 4, GEN_LEAVE, true},
