@@ -45,7 +45,7 @@ check-cubinstat: tools
 check-clients-quick: all tools lib
 	@CLIENTS=quick NAME=clients-quick sh tests/clients.sh
 
-#: make check-PROBES     what ptxas was measured to make of each pattern: loops switches tails threading nested bases divisions
+#: make check-PROBES     what ptxas was measured to make of each pattern: loops switches tails threading nested bases divisions locals
 $(PROBES:%=check-%): check-%: all tools
 	@sh tests/ptxas/$$(awk '$$1 == "$*" { print $$2 }' tests/ptxas/suites) $*
 

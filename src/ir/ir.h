@@ -144,7 +144,7 @@ typedef struct Sym {
     Type type; /* of an element */
     bool renamed;
     bool is_extern;
-    bool escapes; /* an alias or an initialiser names it */
+    bool escapes; /* an alias, an initialiser or debug data names it */
     i64 bytes;    /* the size; -1: unknown (extern arrays, opaque types) */
     u32 align;
     Function *owner;    /* of a local variable or parameter; NULL at module level */

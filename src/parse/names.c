@@ -384,4 +384,8 @@ void names_pin_mentioned(Lower *p)
         for_each_block(b, p->module->functions.v[f])
             for (Label *l = b->labels; l; l = l->next)
                 l->pinned |= l->name->user && ((NameInfo *)l->name->user)->mentioned;
+    for (SymId id = 1; id < p->module->syms.n; id++) {
+        Sym *s = &p->module->syms.v[id];
+        s->escapes |= s->owner && s->name->user && ((NameInfo *)s->name->user)->mentioned;
+    }
 }

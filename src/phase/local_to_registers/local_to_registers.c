@@ -14,9 +14,9 @@
  * instructions alone (variables.c). No such access can fault. What a variable holds that was never written may be anything:
  * a slot that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes.
  *
- * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of all variables are of
- * .local, and of 4 bytes or less that no other access overlaps in part. From sm_90 on it does not see through cvta.local
- * and back either.
+ * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of the variable are of
+ * .local, at constant places, and of 2 or 4 bytes that no other access overlaps in part. It does not see through cvta.local
+ * and back.
  *
  * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses;
  * bytes that an index may reach. All variables of a function stay if an access is not known to remain inside its own, and
@@ -38,8 +38,7 @@ typedef struct Worth {
 /* Whether ptxas leaves the variable of such an access in memory. */
 static bool is_left_by_ptxas(const LocalVariables *l, const LocalSlots *s, const LocalAccess *a)
 {
-    bool loses = l->fn->module->target_sm >= PTXAS_LOSES_WINDOW_FROM;
-    if (a->i->op->space == SPACE_GENERIC || a->bytes == 8 || (a->converted && loses))
+    if (a->i->op->space == SPACE_GENERIC || a->bytes == 8 || a->bytes == 1 || a->converted)
         return true;
     for (u32 e = 0; e < a->elements; e++)
         if (s->slots.v[s->of[s->first[a - l->accesses.v] + e]].has_parts)

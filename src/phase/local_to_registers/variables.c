@@ -39,7 +39,7 @@ static void add_variables(LocalVariables *l, u32 scope, u32 decl)
         vec_push(&l->variables, v);
         *fnvmap_at(&l->of_sym, id) = l->variables.n;
         if (s->escapes || s->bytes <= 0)
-            keep(&vec_last(&l->variables), NULL, s->escapes ? "a declaration names it" : "its size is not known");
+            keep(&vec_last(&l->variables), NULL, s->escapes ? "debug data or a declaration names it" : "its size is not known");
     }
 }
 
