@@ -31,6 +31,7 @@ features()
     fault-table-groups) echo --features=warp,seen,table,jumps ;;
     fault-division-*) echo --features=division,loop,memory ;;
     fault-split-lanes) echo --features=barrier,loop,call ;;
+    fault-local-*) echo --features=local,guard,loop ;;
     fault-uniform-table) echo --features=warp,uniform-chain ;;
     esac
 }
