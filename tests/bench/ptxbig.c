@@ -529,6 +529,16 @@ static const Shape shapes[] = {
      "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
      "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<\tbar.sync \t0;\n\tld.shared.u32 \t%r2, [%rd3+^];\n>\tbra.uni "
      "\t$L_end;\n"},
+    {"slots", 2, /* local variables, each of which a guarded store may change */
+     "\t.local .align 8 .b8 \td_#[8];\n"
+     "\tst.local.u64 \t[d_#], %rd1;\n"
+     "\tsetp.eq.s32 \t%p#1, %r1, #;\n"
+     "\t@%p#1 bra \t$L_slot_#;\n"
+     "\tst.local.u64 \t[d_#], %rd3;\n"
+     "$L_slot_#:\n"
+     "\tld.local.u64 \t%rd2, [d_#];\n"
+     "\tst.global.u64 \t[%rd1+8], %rd2;\n",
+     "", ""},
     {"permuted", 0, /* long arms that are the same up to the names of sixteen registers, which no copies can exchange */
      "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
      "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<*<\tadd.s32 \t%s^%, %s^%, ^;\n>>\tbra.uni \t$L_end;\n"},

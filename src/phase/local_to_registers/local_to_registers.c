@@ -21,7 +21,6 @@
  * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses;
  * bytes that an index may reach. All variables of a function stay if an access is not known to remain inside its own, and
  * where a thread has too few registers for the slots. */
-#include "ir/cfg.h"
 #include "phase/local_to_registers/slots.h"
 #include "target/ptxas.h"
 
@@ -64,6 +63,20 @@ static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
     return worth;
 }
 
+/* 32-bit registers of a thread that are free at every point of the function. */
+static u32 free_words(const LocalVariables *l)
+{
+    u32 limit = ptxas_thread_registers(l->fn), low = 0, high = limit;
+    while (low < high) {
+        u32 middle = low + (high - low + 1) / 2;
+        if (live_exceeds(an_live(l->an), limit - middle, l->an->scratch))
+            high = middle - 1;
+        else
+            low = middle;
+    }
+    return low;
+}
+
 /* Why the variable stays; NULL: it goes, or some of its slots do. */
 static const char *why_not(const LocalVariables *l, const LocalVariable *v, const Worth *w, u32 room)
 {
@@ -73,7 +86,7 @@ static const char *why_not(const LocalVariables *l, const LocalVariable *v, cons
         return l->all_stay;
     if (!w->accesses)
         return "it is indexed by a register";
-    if (w->words > room || live_exceeds(an_live(l->an), room - w->words, l->an->scratch))
+    if (w->words > room)
         return "a thread has no registers for it";
     if (!w->is_new)
         return "ptxas gives it registers itself";
@@ -130,7 +143,7 @@ static const char *name_of(const LocalVariables *l, const LocalVariable *v)
 static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet *goes, BitSet *gone)
 {
     bool any = false;
-    u32 room = ptxas_thread_registers(l->fn);
+    u32 room = free_words(l);
     for (u32 k = 0; k < l->variables.n; k++) {
         const LocalVariable *v = &l->variables.v[k];
         const Worth *w = &worth[k];
@@ -172,7 +185,7 @@ PhaseResult phase_local_to_registers(Analyses *an, const Knobs *knobs, PhaseRun 
 {
     (void)knobs;
     LocalVariables *l = local_variables_find(an);
-    bool changed = l->variables.n && cfg_pred_count(an->fn, an->fn->entry) == 0 && rewrite(l, run);
+    bool changed = l->variables.n && rewrite(l, run);
     local_variables_free(l);
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

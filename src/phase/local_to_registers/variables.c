@@ -2,6 +2,7 @@
 
 #include "analysis/values.h"
 #include "ir/builder.h"
+#include "ir/cfg.h"
 #include "ir/inspect.h"
 
 enum {
@@ -321,6 +322,8 @@ LocalVariables *local_variables_find(Analyses *an)
         return l;
     if (fn->module->address_size != 32 && fn->module->address_size != 64)
         keep_all(l, NULL, "the size of addresses is not known");
+    if (cfg_pred_count(fn, fn->entry))
+        keep_all(l, NULL, "nothing can stand in front of the first block");
     l->of_reg = arena_array(an->scratch, u32, fn->regs.n);
     l->of_value = arena_array(an->scratch, LocalAddress, an_ssa(an)->count);
     find_addresses(l);
