@@ -27,7 +27,7 @@
 /* ---- what is worth it ------------------------------------------------------------------------------------------ */
 
 typedef struct Worth {
-    u32 words;     /* that the slots take */
+    u32 words;     /* that the slots take which some load reads */
     u32 accesses;  /* that go */
     u32 first;     /* the first one of them */
     bool is_new;   /* ptxas would leave one in memory */
@@ -59,7 +59,8 @@ static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
         w->is_new |= a->stays || is_left_by_ptxas(l, s, a);
     }
     for (u32 k = 0; k < s->slots.n; k++)
-        worth[s->slots.v[k].variable].words += local_slot_words(&s->slots.v[k]);
+        if (s->slots.v[k].is_read)
+            worth[s->slots.v[k].variable].words += local_slot_words(&s->slots.v[k]);
     return worth;
 }
 
@@ -150,9 +151,9 @@ static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet 
         const char *why = why_not(l, v, w, room);
         const Instr *at = v->at ? v->at : l->all_stay_at ? l->all_stay_at : v->access;
         if (why && at)
-            phase_declined(run, "variables kept", "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
+            phase_declined(run, "DeclinedLocal", "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
         if (why || !phase_rewrite_at(run, "LocalToRegisters", l->accesses.v[w->first].i,
-                                     "%s%s: %u loads and stores become moves of %u registers", name_of(l, v),
+                                     "%s%s: its loads and stores, %u in number, become moves of %u registers of 32 bits", name_of(l, v),
                                      w->all_goes ? "" : " in part", w->accesses, w->words))
             continue;
         any = true;

@@ -191,12 +191,16 @@ static bool is_plain_access(const Instr *i, u32 slot)
 }
 
 /* Whether the register or constant can be loaded to, or stored, by moves. */
-static bool is_movable(const Function *fn, const Operand *o, u32 bits, bool loads)
+static bool is_movable(const Function *fn, const Operand *o, Type type, bool loads)
 {
+    u32 bits = type_bits(type);
     if (o->kind == OPND_SINK)
         return loads;
-    if (o->kind == OPND_IMM || o->kind == OPND_FLOAT)
-        return !loads && !(o->flags & ~(OPNDF_UNSIGNED | OPNDF_SINGLE)) && (o->kind == OPND_IMM || bits >= 32);
+    if (o->kind == OPND_IMM)
+        return !loads && !(o->flags & ~OPNDF_UNSIGNED) && type_class(type) != TC_FLOAT;
+    if (o->kind == OPND_FLOAT)
+        return !loads && !(o->flags & ~OPNDF_SINGLE) && bits == (o->flags & OPNDF_SINGLE ? 32u : 64u) &&
+               (type_class(type) == TC_FLOAT || type_class(type) == TC_BITS);
     if (!operand_plain_register(o))
         return false;
     const Reg *r = fn_reg(fn, o->id);
@@ -207,11 +211,11 @@ static bool is_movable(const Function *fn, const Operand *o, u32 bits, bool load
 static bool are_movable(const Function *fn, const Instr *i)
 {
     const Operand *data = instr_operand(i, i->op->opcode == OPC_LD ? 0 : 1);
-    u32 count = data->kind == OPND_VEC ? (u32)data->value : 1, bits = type_bits(i->op->type[0]);
+    u32 count = data->kind == OPND_VEC ? (u32)data->value : 1;
     bool all = count == i->op->vector;
     data += data->kind == OPND_VEC;
     for (u32 k = 0; k < count && all; k++)
-        all = is_movable(fn, data + k, bits, i->op->opcode == OPC_LD);
+        all = is_movable(fn, data + k, i->op->type[0], i->op->opcode == OPC_LD);
     return all;
 }
 
