@@ -10,6 +10,7 @@ typedef struct Extent {
     u32 variable;
     u32 number; /* of the access or element */
     i64 lo, end;
+    bool is_short, loads; /* of an element: see LocalSlot */
 } Extent;
 
 typedef VEC(Extent) Extents;
@@ -51,7 +52,7 @@ static void find_stays(LocalVariables *l)
     for (u32 k = 0; k < l->accesses.n; k++) {
         LocalAccess *a = &l->accesses.v[k];
         a->stays = l->all_stay || l->variables.v[a->variable].stays || !a->is_constant;
-        vec_push(&p, ((Extent){a->variable, k, a->lo, a->end}));
+        vec_push(&p, ((Extent){.variable = a->variable, .number = k, .lo = a->lo, .end = a->end}));
     }
     sort_extents(&p);
     u32 from = 0;
@@ -81,7 +82,7 @@ static bool is_short(const Function *fn, const Operand *o)
     return o->kind != OPND_REG || type_bits(fn_reg(fn, o->id)->type) == 16;
 }
 
-static void add_to_slot(LocalSlots *s, const Extent *p, bool shorts, bool loads)
+static void add_to_slot(LocalSlots *s, const Extent *p)
 {
     LocalSlot *last = s->slots.n ? &vec_last(&s->slots) : NULL;
     u32 bytes = (u32)(p->end - p->lo);
@@ -91,40 +92,39 @@ static void add_to_slot(LocalSlots *s, const Extent *p, bool shorts, bool loads)
     }
     assert(p->end <= last->lo + last->bytes);
     last->has_parts |= bytes < last->bytes;
-    last->is_short &= shorts;
-    last->is_read |= loads;
+    last->is_short &= p->is_short;
+    last->is_read |= p->loads;
     s->of[p->number] = s->slots.n - 1;
+}
+
+static void add_elements(const LocalVariables *l, const LocalAccess *a, u32 first, Extents *p)
+{
+    for (u32 e = 0; e < a->elements && !a->stays; e++) {
+        const Operand *o = element(a, e);
+        i64 lo = a->lo + (i64)e * a->bytes;
+        Extent x = {.variable = a->variable, .number = first + e, .lo = lo, .end = lo + a->bytes};
+        x.is_short = is_short(l->fn, o);
+        x.loads = a->i->op->opcode == OPC_LD && o->kind == OPND_REG;
+        vec_push(p, x);
+    }
 }
 
 LocalSlots *local_slots_find(LocalVariables *l)
 {
     LocalSlots *s = arena_new(l->an->scratch, LocalSlots);
     Extents p = {0};
-    BitSet shorts, loads;
     u32 elements = 0;
     find_stays(l);
     s->first = arena_array(l->an->scratch, u32, l->accesses.n);
     for (u32 k = 0; k < l->accesses.n; k++) {
         s->first[k] = elements;
+        add_elements(l, &l->accesses.v[k], elements, &p);
         elements += l->accesses.v[k].elements;
     }
     s->of = arena_array(l->an->scratch, u32, elements);
-    shorts = bitset_new(l->an->scratch, elements);
-    loads = bitset_new(l->an->scratch, elements);
-    for (u32 k = 0; k < l->accesses.n; k++) {
-        const LocalAccess *a = &l->accesses.v[k];
-        for (u32 e = 0; e < a->elements && !a->stays; e++) {
-            i64 lo = a->lo + (i64)e * a->bytes;
-            vec_push(&p, ((Extent){a->variable, s->first[k] + e, lo, lo + a->bytes}));
-            if (is_short(l->fn, element(a, e)))
-                bitset_add(&shorts, s->first[k] + e);
-            if (a->i->op->opcode == OPC_LD && element(a, e)->kind == OPND_REG)
-                bitset_add(&loads, s->first[k] + e);
-        }
-    }
     sort_extents(&p);
     for (u32 k = 0; k < p.n; k++)
-        add_to_slot(s, &p.v[k], bitset_has(&shorts, p.v[k].number), bitset_has(&loads, p.v[k].number));
+        add_to_slot(s, &p.v[k]);
     vec_free(&p);
     return s;
 }
