@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+STRIDES=$(pwd)/examples/strides.nvcc.ptx
 WORK=$BUILD/work/guard
 unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH PTXOPT_LIMIT
 rm -rf "$WORK"
@@ -106,6 +107,8 @@ else
         target=$(sed -n "s/^[.]target \(sm_[0-9a-z]*\).*/\1/p" in.ptx); exits 0 ptxopt --guard=./ptxas commented.ptx -o o; [ -s calls ]; not grep -v -e "-arch=$target" calls'
     case_ 'front: the judged machine code is delivered' 'exits 0 front --guard -- ./ptxas -arch=sm_80 in.ptx -o o; runs 2
         "$REAL" -arch=sm_80 want.ptx -o plain; cmp o plain; grep -q "\"result\": \"optimized\"" log; [ "$(wc -l <log)" = 1 ]'
+    case_ 'phases that do not always pay run where ptxas judges' 'cp "$STRIDES" s.ptx; exits 0 ptxopt s.ptx -o two.ptx; not grep -q "^	sub.s64" two.ptx; exits 0 ptxopt --guard=./ptxas s.ptx -o o; grep -q "^	sub.s64" o
+        exits 0 front -- ./ptxas -arch=sm_80 s.ptx -o p; "$REAL" -arch=sm_80 o -o plain; cmp p plain; PTXOPT_GUARD=off exits 0 front -- ./ptxas -arch=sm_80 s.ptx -o p; "$REAL" -arch=sm_80 two.ptx -o plain; cmp p plain'
     case_ 'front: --output-file=, and no output named' 'exits 0 front --guard -- ./ptxas -arch=sm_80 --output-file=p in.ptx; "$REAL" -arch=sm_80 want.ptx -o plain; cmp p plain
         exits 0 front --guard -- ./ptxas -arch=sm_80 in.ptx; cmp elf.o plain'
     case_ 'front: what ptxas says is said once' 'exits 0 front --guard -- ./ptxas -v -arch=sm_80 in.ptx -o o; [ "$(grep -c "Compiling entry" said)" = "$(grep -c "\.entry" in.ptx)" ]'

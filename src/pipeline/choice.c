@@ -245,7 +245,7 @@ static Directives directives_for(const Choices *choices, const Function *fn)
     return all;
 }
 
-void choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence, VecU32 *cleanup)
+u32 choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence, VecU32 *cleanup)
 {
     Directives asked = directives_for(choices, fn);
     for (u32 i = 0; i < config->sequence.n && !asked.off; i++) {
@@ -256,4 +256,5 @@ void choices_of(const Choices *choices, const PipelineConfig *config, const Func
     for (u32 phase = 0; phase < config->table->phases && !asked.off; phase++)
         if (config->table->phase[phase].after == OF_CLEANUP && !config->disabled[phase] && !asked.without[phase])
             vec_push(cleanup, phase);
+    return asked.level < config->level ? asked.level : config->level;
 }

@@ -26,9 +26,8 @@ typedef struct Choices {
 /* Reads the directives. A word after `ptxopt:` that means nothing is a warning in `diag`. */
 void choices_init(Choices *choices, const PipelineConfig *config, const Module *m, Diag *diag);
 /* Appends the phases of `config` that run over fn, in order, to `sequence`, and the phases of the clean-up that nobody
- * disabled to `cleanup`. */
-void choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence,
-                VecU32 *cleanup);
+ * disabled to `cleanup`. Answers the level that holds for fn. */
+u32 choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence, VecU32 *cleanup);
 void choices_free(Choices *choices);
 
 /* Whether the pattern of --only-function or --skip-function matches a function of the module. */

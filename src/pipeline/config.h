@@ -57,6 +57,7 @@ struct PipelineConfig {
     bool reprint;        /* how --print-before and --print-after print */
     bool optimize_debug; /* optimize modules for debuggers, too */
     bool ignore_exits;   /* also rewrite where the exit that ptxas takes for the end decides who waits for whom */
+    bool judged;         /* ptxas judges what is made, and what got worse is left alone: --guard */
     void (*after_step)(void *user, Function *fn,
                        const char *phase); /* called when a step has changed the function, or NULL */
     void *user;

@@ -331,6 +331,7 @@ static OptionsResult parse(OptionParser *parser, int argc, char **argv)
     int code;
     while (!parser->done && !parser->foreign && (code = args_next(&parser->args)) != -1)
         take_code(parser, code);
+    options->pipeline.judged = options->guard_by;
     if (!parser->done && !parser->foreign) {
         option_choose_phases(parser);
         take_operands(parser);

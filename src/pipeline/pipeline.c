@@ -168,7 +168,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
         return true;
     vec_clear(&runner->sequence);
     vec_clear(&runner->cleanup);
-    choices_of(&runner->choices, runner->own, fn, &runner->sequence, &runner->cleanup);
+    runner->level = choices_of(&runner->choices, runner->own, fn, &runner->sequence, &runner->cleanup);
     runner->is_chosen = runner->sequence.n > 0 || runner->config->withheld.n > 0;
     if (runner->sequence.n == 0) {
         if (runner->pass == 0)

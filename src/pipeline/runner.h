@@ -21,6 +21,7 @@ typedef struct Runner {
     PhaseSink sink;
     Choices choices;
     const PipelineConfig *own;    /* the configuration of the current function: knobs, level, sequence */
+    u32 level;                    /* that holds for the current function: `own` and the text say it */
     VecU32 sequence;              /* phases that run over the current function */
     VecU32 cleanup;               /* phases of the clean-up that are called where a phase asks for it */
     bool cleans_up;               /* the clean-up runs for another phase; its misses were reported before */

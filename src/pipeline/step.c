@@ -93,7 +93,8 @@ static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *
     return (PhaseRun){
         .phase = step_phase(runner, phase)->name,
         .fn = fn,
-        .level = runner->own->level > 0 ? runner->own->level : 1,
+        .level = runner->level > 0 ? runner->level : 1,
+        .aggressive = runner->level >= 3 || runner->own->named_phases || runner->config->judged,
         .first_round = runner->first_round,
         .kept = kept,
         .origins = fn->origins,

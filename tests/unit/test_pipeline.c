@@ -153,9 +153,25 @@ static void options_have_their_defaults(void **state)
     assert_int_equal(options.pipeline.level, 2);
     assert_true(options.pipeline.bisect_limit == BISECT_OFF);
     assert_false(options.pipeline.verify_each);
+    assert_false(options.pipeline.judged);
     for (u32 i = 0; i < options.pipeline.sequence.n; i++)
         assert_true(phase_table.phase[options.pipeline.sequence.v[i]].level <= 2);
     options_free(&options);
+}
+
+/* The last --guard decides. */
+static void a_guard_judges(void **state)
+{
+    static const char *const lines[] = {"--guard in.ptx", "--guard=search in.ptx", "--guard=off --guard=on in.ptx",
+                                        "--guard --guard=off in.ptx"};
+    (void)state;
+    for (u32 k = 0; k < COUNT_OF(lines); k++) {
+        Options options;
+        char said[4096];
+        assert_int_equal(parse_line(&options, lines[k], said, sizeof said), OPTIONS_RUN);
+        assert_int_equal(options.pipeline.judged, k < 3);
+        options_free(&options);
+    }
 }
 
 /* Reports of faults print it, long after the caller has freed its own. */
@@ -393,6 +409,7 @@ int main(void)
         cmocka_unit_test(nearest_name_is_suggested),
         cmocka_unit_test(numbers_are_whole_and_in_range),
         cmocka_unit_test(options_have_their_defaults),
+        cmocka_unit_test(a_guard_judges),
         cmocka_unit_test(the_command_line_is_kept),
         cmocka_unit_test(options_choose_phases),
         cmocka_unit_test(knobs_are_options),

@@ -147,8 +147,7 @@ void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bo
 
 /* ---- whether a copy may be made ---------------------------------------------------------------------------------------- */
 
-/* Whether the loop is short enough for questions about a register, each of which walks the whole loop. */
-static bool is_short(const Loop *loop)
+bool loop_is_short(const Loop *loop)
 {
     u32 n = 0;
     for (u32 k = 0; k < loop->block_count && k + n <= LOOP_WALKED; k++)
@@ -159,7 +158,7 @@ static bool is_short(const Loop *loop)
 
 bool loop_copy_may(Analyses *an, const Loop *loop)
 {
-    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && is_short(loop);
+    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && loop_is_short(loop);
 }
 
 LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)

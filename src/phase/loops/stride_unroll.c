@@ -1,4 +1,4 @@
-/* stride-unroll: unrolls by four the loops whose step is in a register, which ptxas never unrolls. On request.
+/* stride-unroll: unrolls by four the loops whose step is in a register, which ptxas never unrolls.
  *
  *     LOOP: ld.global.f32 f, [a + 4 i];         limit = n - 3 s
  *           add.f32 sum, sum, f;                @!(0 < s < 2^32, n >= 3 s, i < limit) bra LOOP;
@@ -18,15 +18,16 @@
  * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first
  * that it knows to be of other memory.
  *
- * Four loads are in flight where there was one, for 4 to 10 registers more: whether that pays is for a GPU to show (make
- * gpu-check), or for --tune.
+ * Four loads are in flight where there was one, for 4 to 10 registers more. Where that is expected to pay (worth.h) the
+ * phase runs at -O3 and where ptxas judges what it makes. The knob asks for it wherever it is sound.
  *
- * Declines: loops with the pragma nounroll or another exit, large ones, those with instructions that may not be copied, and
- * tests other than `less`. */
+ * Declines: loops with the pragma nounroll, another exit, or a loop inside; large ones; those with instructions that may
+ * not be copied; tests other than `less`, of a step that stands elsewhere. */
 #include "analysis/values.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
+#include "phase/loops/worth.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
@@ -38,7 +39,7 @@ enum {
 };
 
 typedef struct Stride {
-    Instr *compare;
+    Instr *compare, *add; /* add: the step */
     RegId counter, step;
     Operand bound; /* the loop continues while `counter cmp bound` holds */
     Cmp cmp;
@@ -47,16 +48,17 @@ typedef struct Stride {
     LoopChecks latch; /* the latch as the only check */
 } Stride;
 
-static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
+/* ---- the stride ------------------------------------------------------------------------------------------------------------- */
 
-/* Finds `add i, i, s` in the comparison's block, in front of it; it must be the only write of i in the loop. */
+/* Finds `add i, i, s`, or `sub`, the only write of i in the loop, whose s does not change. */
 static bool find_step(Analyses *an, const Loop *loop, Stride *s)
 {
-    const Instr *add = affine_definition(an, loop, s->counter);
-    if (!add || add != local_definition(s->compare, s->counter) || add->op->opcode != OPC_ADD ||
-        add->op->sem.op != OPC_ADD || add->op->sem.from != add->op->sem.bits || add->op->sem.bits != type_bits(s->type))
+    Instr *add = affine_definition(an, loop, s->counter);
+    if (!add || (add->op->opcode != OPC_ADD && add->op->opcode != OPC_SUB) || add->op->sem.op != add->op->opcode ||
+        add->op->sem.from != add->op->sem.bits || add->op->sem.bits != type_bits(s->type))
         return false;
     RegId a = operand_plain_register(instr_operand(add, 1)), b = operand_plain_register(instr_operand(add, 2));
+    s->add = add;
     s->step = a == s->counter ? b : a;
     return (a == s->counter || b == s->counter) && s->step && s->step != s->counter && affine_is_invariant(loop, s->step);
 }
@@ -64,25 +66,40 @@ static bool find_step(Analyses *an, const Loop *loop, Stride *s)
 /* Takes operand `number` of the comparison as the counter, if it is one. */
 static bool take_operand(Analyses *an, const Loop *loop, Stride *s, u32 number)
 {
-    const Operand *bound = instr_operand(s->compare, 3 - number);
     s->counter = operand_plain_register(instr_operand(s->compare, number));
-    s->bound = *bound;
+    s->bound = *instr_operand(s->compare, 3 - number);
     s->cmp = number == 1 ? s->compare->op->cmp : cmp_swapped(s->compare->op->cmp);
-    bool stays = bound->kind == OPND_IMM || (operand_plain_register(bound) && affine_is_invariant(loop, bound->id));
-    return s->counter && stays && is_less(s->cmp) && find_step(an, loop, s);
+    return s->counter && find_step(an, loop, s);
 }
 
+/* Finds the counter that the latch compares, if its step is in a register. */
 static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
 {
-    Block *latch = loop->latches[0];
-    Instr *branch = block_two_way_branch(latch);
-    if (!branch || branch->guard_not || branch_target(branch) != loop->header)
-        return false;
-    Instr *i = local_definition(branch, branch->guard);
+    bool may = loop->latch_count == 1 && !an_loops(an)->irreducible && loop_is_short(loop);
+    Instr *branch = may ? block_two_way_branch(loop->latches[0]) : NULL;
+    Instr *i = branch ? local_definition(branch, branch->guard) : NULL;
     if (!i || !loop_test_is_compare(i))
         return false;
     *s = (Stride){.compare = i, .type = i->op->type[0]};
     return take_operand(an, loop, s, 1) || take_operand(an, loop, s, 2);
+}
+
+static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
+
+static bool is_fixed(const Loop *loop, const Operand *o)
+{
+    return o->kind == OPND_IMM || (operand_plain_register(o) && affine_is_invariant(loop, o->id));
+}
+
+/* Why the form of the loop's test is none that the phase rewrites; NULL: it is one. */
+static const char *why_not_form(const Loop *loop, const Stride *s)
+{
+    const Instr *branch = block_terminator(loop->latches[0]);
+    if (branch->guard_not || branch_target(branch) != loop->header || !is_less(s->cmp) || s->add->op->opcode != OPC_ADD)
+        return "it does not count up while its test finds it less";
+    if (local_definition(s->compare, s->counter) != s->add)
+        return "its step does not stand in front of its test";
+    return is_fixed(loop, &s->bound) ? NULL : "its bound changes";
 }
 
 static bool step_is_short(Analyses *an, const Loop *loop, const Stride *s)
@@ -92,7 +109,7 @@ static bool step_is_short(Analyses *an, const Loop *loop, const Stride *s)
     return step.lo >= 1 && step.hi <= SHORT_STEP;
 }
 
-/* Why the loop stays as it is; NULL: it need not. */
+/* Why a loop of that form stays as it is; NULL: it need not. */
 static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, const LoopDropped *d)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
@@ -192,18 +209,48 @@ static void unroll(Analyses *an, const Loop *loop, const Stride *s, const LoopDr
     loop_copy_end(an, loop, c, d, after, rest);
 }
 
-static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+/* ---- the phase ----------------------------------------------------------------------------------------------------------------- */
+
+/* What is unrolled: wherever that is sound, where it is expected to pay, or nothing, but what could be is told. */
+typedef enum Wish { WISH_ALL, WISH_WORTHY, WISH_TOLD } Wish;
+
+/* Whether the pragma nounroll stands in the loop because the text has it, and not because a phase put it there. */
+static bool is_written_nounroll(const Loop *loop)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_PRAGMA && i->text.beg != i->text.end)
+                return true;
+    return false;
+}
+
+/* Plans the copies of a strided loop. Answers why there are to be none; NULL: they may be made. */
+static const char *plan(Analyses *an, const Loop *loop, Stride *s, LoopDropped *dropped, LoopLanes *lanes, Wish wish)
+{
+    if (loop->nounroll)
+        return "it has the pragma nounroll";
+    if (loop->height > 1)
+        return "it holds another loop";
+    const char *why = why_not_form(loop, s);
+    if (why)
+        return why;
+    s->is_short = step_is_short(an, loop, s);
+    loop_checks_latch(an, loop, s->compare, &s->latch);
+    loop_copy_plan(an, loop, &s->latch, false, dropped);
+    why = why_not(an, loop, s, dropped);
+    why = why ? why : loop_lanes_forbid(an, &s->latch, lanes);
+    if (!why && wish != WISH_ALL)
+        why = loop_copies_cost(an, loop, &s->latch, TIMES);
+    return why || wish != WISH_TOLD ? why : "--enable-stride-unroll would run four iterations at a time";
+}
+
+static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes, Wish wish)
 {
     Stride s;
     LoopDropped dropped;
-    if (!loop_copy_may(an, loop) || !find_stride(an, loop, &s))
+    if (!find_stride(an, loop, &s) || (loop->nounroll && !is_written_nounroll(loop)))
         return false;
-    s.is_short = step_is_short(an, loop, &s);
-    loop_checks_latch(an, loop, s.compare, &s.latch);
-    loop_copy_plan(an, loop, &s.latch, false, &dropped);
-    const char *why = why_not(an, loop, &s, &dropped);
-    if (!why)
-        why = loop_lanes_forbid(an, &s.latch, lanes);
+    const char *why = plan(an, loop, &s, &dropped, lanes, wish);
     const Instr *at = block_terminator(loop->latches[0]);
     if (why) {
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
@@ -217,9 +264,36 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
     return true;
 }
 
+static bool unroll_all(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+{
+    return unroll_loop(an, run, loop, lanes, WISH_ALL);
+}
+
+static bool unroll_worthy(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+{
+    return unroll_loop(an, run, loop, lanes, WISH_WORTHY);
+}
+
+static bool tell(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+{
+    return unroll_loop(an, run, loop, lanes, WISH_TOLD);
+}
+
+static bool has_candidate(Analyses *an)
+{
+    Stride s;
+    const Loops *loops = an_loops(an);
+    for (u32 l = 0; l < loops->n; l++)
+        if (find_stride(an, loops->v[l], &s))
+            return true;
+    return false;
+}
+
 Phase phase_stride_unroll;
 PhaseResult phase_stride_unroll(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    (void)knobs;
-    return loop_copy_each(an, run, unroll_loop);
+    LoopRewrite *rewrite = knobs->enable_stride_unroll ? unroll_all : run->aggressive ? unroll_worthy : tell;
+    if ((rewrite == tell && !run->sink->wants_remarks) || !has_candidate(an))
+        return PHASE_UNCHANGED;
+    return loop_copy_each(an, run, rewrite);
 }

@@ -221,8 +221,10 @@ static bool take_options(Front *front)
         fail(front, "no program to run after '--'");
     if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
         fail(front, "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
-    if (!front->cicc && !front->options.guard_off && !front->options.guard_by)
+    if (!front->cicc && !front->options.guard_off && !front->options.guard_by) {
         front->options.guard_by = ""; /* a ptxas is to run anyway */
+        front->options.pipeline.judged = true;
+    }
     front->options.has_output = true;
     front->options.explain_to_messages = true;
     if (!front->options.guard_limit)

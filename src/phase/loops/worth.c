@@ -1,0 +1,80 @@
+#include "phase/loops/worth.h"
+
+#include <string.h>
+
+#include "ir/inspect.h"
+#include "target/ptxas.h"
+
+/* An iteration, in numbers. */
+typedef struct Iteration {
+    u32 body, loads, stores;
+    u32 ahead;  /* loads that ptxas may move in front of the stores: no store writes to their state space */
+    u32 loaded; /* 32-bit registers that the loads write */
+    bool is_long, stores_apart;
+} Iteration;
+
+static u8 written_spaces(Analyses *an, const LoopChecks *c)
+{
+    u8 spaces = 0;
+    for (u32 k = 0; k < c->blocks; k++)
+        for_each_instr(i, c->block[k])
+            if (i->kind == INSTR_OP)
+                spaces |= instr_effects(i, an->summaries).writes;
+    return spaces;
+}
+
+static void count_access(Analyses *an, const Loop *loop, Iteration *it, const Instr *i, u8 written)
+{
+    bool writes = i->op->mem != MEM_READ, reads = i->op->mem != MEM_WRITE;
+    it->stores += writes;
+    it->stores_apart |= writes && !dominates(an_dom(an), i->block, loop->latches[0]);
+    it->loads += reads;
+    it->ahead += reads && (!(instr_effects(i, an->summaries).reads & written) || strstr(i->op->text->text, ".nc"));
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        it->loaded += ptxas_registers(an->fn, w.reg);
+}
+
+static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopChecks *c)
+{
+    Iteration it = {0};
+    u8 written = written_spaces(an, c);
+    for (u32 k = 0; k < c->blocks; k++)
+        for_each_instr(i, c->block[k]) {
+            if (i->kind != INSTR_OP || op_has(i->op, OPF_TERMINATOR))
+                continue;
+            u32 cost = ptxas_cost(i);
+            it.body += cost;
+            it.is_long |= cost >= PTXAS_UNROLLED_LONG;
+            if (i->op->mem != MEM_NONE)
+                count_access(an, loop, &it, i, written);
+        }
+    return it;
+}
+
+/* Whether the copies may take warps: an iteration alone needs more registers than those that cost none, and the loads of
+ * all copies need more than the function does elsewhere. */
+static bool crowds(Analyses *an, const LoopChecks *c, const Iteration *it, u32 times)
+{
+    const Live *live = an_live(an);
+    u32 words = it->loaded;
+    for (u32 k = 0; k < c->blocks; k++) {
+        u32 own = live_words(live, c->block[k], PTXAS_CROWDED) + it->loaded;
+        words = own > words ? own : words;
+    }
+    u32 all = words + (times - 1) * it->loaded;
+    return words > PTXAS_FREE_REGISTERS && !live_exceeds(live, all - all % PTXAS_REGISTER_STEP, an->scratch);
+}
+
+const char *loop_copies_cost(Analyses *an, const Loop *loop, const LoopChecks *c, u32 times)
+{
+    Iteration it = iteration_of(an, loop, c);
+    if (it.loads * PTXAS_UNROLLED_LOADED < it.body)
+        return "it computes more than it loads";
+    if (!it.ahead && it.loads <= it.stores)
+        return "its stores keep the loads of the next iteration waiting";
+    if (it.is_long)
+        return "it holds an instruction that takes as long as a load";
+    if (it.stores_apart)
+        return "it stores in a branch";
+    return crowds(an, c, &it, times) ? "the copies would keep too many registers" : NULL;
+}
