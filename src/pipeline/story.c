@@ -91,13 +91,11 @@ static u32 things_of(const StoryRemark *remark)
     return tails && blocks > 1 ? blocks : 1;
 }
 
-/* The reason without what the sentence says anyway: "Kept synch: WHY, in function NAME". */
-static char *reason_of(Arena *arena, const StoryRemark *remark)
+/* The reason without what the sentence says anyway: "Barrier kept: WHY". */
+static const char *reason_of(const StoryRemark *remark)
 {
-    static const char kept[] = "Kept synch: ";
-    const char *from = remark->message + (strncmp(remark->message, kept, sizeof kept - 1) == 0 ? sizeof kept - 1 : 0);
-    const char *end = strstr(from, ", in function ");
-    return arena_copy(arena, from, end ? (size_t)(end - from) : strlen(from));
+    static const char kept[] = "Barrier kept: ";
+    return remark->message + (strncmp(remark->message, kept, sizeof kept - 1) == 0 ? sizeof kept - 1 : 0);
 }
 
 static NamedRemarks *find_named(VecNamedRemarks *named, const StoryRemark *remark)
@@ -135,7 +133,7 @@ static void tell_named(Story *story, const NamedRemarks *named)
     const char *what = !known ? named->first->name : named->count == 1 ? known->one : known->many;
     bool passed = named->first->kind == REMARK_PASSED;
     tell(story, "%u %s (%s%s%s%s)", named->count, what, named->told, named->places > PLACES ? ", ..." : "",
-         passed ? "" : ": ", passed ? "" : reason_of(story->arena, named->first));
+         passed ? "" : ": ", passed ? "" : reason_of(named->first));
 }
 
 /* ---- stories ------------------------------------------------------------------------------------------------------ */

@@ -127,26 +127,38 @@ static void report_removed(Elim *e, const BarrierCandidate *c)
 
 static void report_kept(Elim *e, const char *name, const Instr *barrier, const char *why)
 {
-    phase_missed(e->run, name, barrier, "Kept synch: %s in function %s", why, e->an->fn->name->text);
+    phase_missed(e->run, name, barrier, "Barrier kept: %s", why);
     phase_count(e->run, name, 1);
+}
+
+/* The text of an instruction, with one blank for each tab or line end. */
+static const char *text_in_one_line(Elim *e, const Instr *i)
+{
+    Str text = span_str(e->an->fn->module, i->text);
+    if (text.len == 0)
+        text = (Str){i->op->text->text, i->op->text->len};
+    if (text.len && text.p[text.len - 1] == ';')
+        text.len--;
+    char *line = arena_copy(e->run->arena, text.p, text.len);
+    u32 to = 0;
+    for (u32 from = 0; from < text.len; from++) {
+        char c = (char)(line[from] == '\t' || line[from] == '\n' || line[from] == '\r' ? ' ' : line[from]);
+        if (c != ' ' || (to && line[to - 1] != ' '))
+            line[to++] = c;
+    }
+    line[to] = '\0';
+    return line;
 }
 
 static const char *describe_access(Elim *e, const BarrierCandidate *c, bool below, AccessSet classes)
 {
     const Access *access = flow_find(e->flow, c->segment, below, classes, &e->steps);
-    const char *does = classes.writes ? "writes" : "reads";
     if (!access && (classes.reads | classes.writes) >> CLASS_STRONG & 1)
         return "something that may access any memory";
     if (!access)
-        return arena_printf(e->run->arena, "what %s %s memory", does,
+        return arena_printf(e->run->arena, "a %s of %s memory", classes.writes ? "write" : "read",
                             spaces_text(e->flow->classes, classes.reads | classes.writes));
-    Str text = span_str(e->an->fn->module, access->i->text);
-    if (text.len == 0)
-        text = (Str){access->i->op->text->text, access->i->op->text->len};
-    if (text.len && text.p[text.len - 1] == ';')
-        text.len--;
-    return arena_printf(e->run->arena, "'%.*s' (line %u) %s", (int)text.len, text.p, phase_line(e->run, access->i),
-                        access->class_id == CLASS_STRONG ? "orders" : does);
+    return arena_printf(e->run->arena, "'%s' (line %u)", text_in_one_line(e, access->i), phase_line(e->run, access->i));
 }
 
 /* ---- hazards ------------------------------------------------------------------------------------------------------- */
@@ -305,11 +317,11 @@ static bool has_warp_barriers(const Module *m) { return m->target_sm >= 70 && m-
 static const char *why_not_of_warp(Elim *e, const BarrierCandidate *c)
 {
     if (!has_warp_barriers(e->an->fn->module))
-        return "the target has no bar.warp.sync for threads that come one after the other,";
+        return "the target has no bar.warp.sync for threads that come one after the other";
     if (!reached_by_all(e->reach, c->barrier))
-        return "a thread of the only warp may have left before,";
+        return "a thread of the only warp may have left before";
     if (of_warp_stops_unrolling(&e->of_warp, c->barrier))
-        return "ptxas unrolls the loop around it for this target, and would not around one of the warp,";
+        return "ptxas unrolls the loop around it for this target, and would not around one of the warp";
     return NULL;
 }
 
@@ -346,24 +358,23 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
     Hazard h;
     const char *why = function_warp_lanes(e->an->fn) ? why_not_of_warp(e, c) : NULL;
     if (!reached_together(e->reach, c->barrier)) {
-        report_kept(e, "BarrierNotUniform", c->barrier, "not proven that all threads of the CTA reach it together,");
+        report_kept(e, "BarrierNotUniform", c->barrier, "not proven that all threads of the CTA reach it together");
     } else if (c->mispaired) {
-        report_kept(e, "BarrierMayPair", c->barrier, "it may pair with another barrier of its number that comes first,");
+        report_kept(e, "BarrierMayPair", c->barrier, "it may pair with another barrier of its number that comes first");
     } else if (why) {
         report_kept(e, "BarrierOfWarpKept", c->barrier, why);
     } else if (find_hazard(e->flow, c->segment, &h)) {
         const char *pair = "";
         if (e->run->sink->wants_remarks)
-            pair = arena_printf(e->run->arena, "above it %s, below it %s,", describe_access(e, c, false, h.above),
-                                describe_access(e, c, true, h.below));
+            pair = arena_printf(e->run->arena, "%s above it conflicts with %s below it",
+                                describe_access(e, c, false, h.above), describe_access(e, c, true, h.below));
         report_kept(e, "BarrierNeeded", c->barrier, pair);
     } else if (brings_together(e->flow, c->segment)) {
-        report_kept(e, "BarrierNeeded", c->barrier, "what follows depends on which threads of a warp are together,");
+        report_kept(e, "BarrierNeeded", c->barrier, "what follows depends on which threads of a warp are together");
     } else if (starts_clock(e->flow, c->segment)) {
-        report_kept(e, "BarrierNeeded", c->barrier, "what follows measures time, and starts with the threads together,");
+        report_kept(e, "BarrierNeeded", c->barrier, "what follows measures time, and starts with the threads together");
     } else if (keeps_loads_in_flight(e, c)) {
-        report_kept(e, "BarrierOfLoads", c->barrier,
-                    "without it ptxas would wait for the loads above one after the other,");
+        report_kept(e, "BarrierOfLoads", c->barrier, "without it ptxas would wait for the loads above one after the other");
     }
 }
 
@@ -374,9 +385,9 @@ static const char *why_partial(const Elim *e, u16 ids)
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
         BarrierUse use = barrier_use(e->reach, e->reach->barriers.v[k]);
         if (!use.called && !use.full && use.ids & ids)
-            return "its number is also used to arrive, to count threads, or from a register,";
+            return "its number is also used to arrive, to count threads, or from a register";
     }
-    return "a call may execute barriers, of which nothing is known,";
+    return "a call may execute barriers, of which nothing is known";
 }
 
 /* Reports all barriers that stay, including those that were never candidates. */
@@ -389,11 +400,11 @@ static void report_all_kept(Elim *e)
         const Instr *i = e->reach->barriers.v[k];
         BarrierUse use = barrier_use(e->reach, i);
         if (use.carries_data)
-            report_kept(e, "BarrierCarriesData", i, "its result is data,");
+            report_kept(e, "BarrierCarriesData", i, "its result is data");
         else if (use.full && !waits_for_all(e->reach, use))
             report_kept(e, "BarrierMayPair", i, why_partial(e, use.ids));
         else if (!use.full && use.ids && !use.called && !use.arrives)
-            report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register,");
+            report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register");
     }
 }
 

@@ -21,7 +21,7 @@ const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
             return "the block is too long";
         *cost += ptxas_cost(i);
         if (i != end && !instr_may_be_copied(i, an->summaries))
-            return "an instruction of the block must not be duplicated";
+            return arena_printf(an->scratch, "'%s' must not be duplicated", i->op->text->text);
     }
     return NULL;
 }

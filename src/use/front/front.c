@@ -193,8 +193,8 @@ static void print_help(const Front *front)
 
 static bool asks_for_help(const Front *front)
 {
-    return !front->command.v[0] && front->flags.n == 1 &&
-           (strcmp(front->flags.v[0], "--help") == 0 || strcmp(front->flags.v[0], "-h") == 0);
+    const char *last = front->flags.n ? front->flags.v[front->flags.n - 1] : "";
+    return !front->command.v[0] && (strcmp(last, "--help") == 0 || strcmp(last, "-h") == 0);
 }
 
 /* Options that ask for a text, --help, are answered where there is no program to run. Answers whether they ask for one. */
