@@ -5,7 +5,7 @@
 SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 # What must work on a user's machine, in a few minutes; the rest is for whoever changes ptxopt.
-CHECK    = unit data isa cli front library man robust exec
+CHECK    = unit data isa cli front library man robust exec reports
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
 #: make check            installs what is missing, builds, and tests what must work on a user's machine: some minutes
