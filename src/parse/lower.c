@@ -60,7 +60,7 @@ void lower_bad_byte(Lower *p, Span at)
 {
     u8 byte = (u8)p->module->text.p[at.beg];
     if (byte >= 0x80)
-        lower_syntax_error(p, at, "byte 0x%02X: PTX is ASCII only, but for comments", byte);
+        lower_syntax_error(p, at, "byte 0x%02X: PTX is ASCII only, except in comments", byte);
     else if (byte < 0x20 || byte == 0x7f)
         lower_syntax_error(p, at, "control character 0x%02X is not allowed in PTX", byte);
     else

@@ -237,9 +237,17 @@ static void offer_constants(Module *m, Edits *edits, const char *constant)
 
 /* ---- searching -------------------------------------------------------------------------------------------------- */
 
-typedef enum Step { STEP_FUNCTIONS, STEP_ITEMS, STEP_DECLARATIONS, STEP_GUARDS, STEP_ZEROS, STEP_ONES, STEPS } Step;
+typedef enum ReduceStep {
+    STEP_FUNCTIONS,
+    STEP_ITEMS,
+    STEP_DECLARATIONS,
+    STEP_GUARDS,
+    STEP_ZEROS,
+    STEP_ONES,
+    STEPS
+} ReduceStep;
 
-static Edits offers(Module *m, Step step)
+static Edits offers(Module *m, ReduceStep step)
 {
     Edits edits = {0};
     switch (step) {
@@ -255,7 +263,7 @@ static Edits offers(Module *m, Step step)
 }
 
 /* What can be edited in the text as it is now. */
-static Edits parse_offers(Reducer *r, Step step)
+static Edits parse_offers(Reducer *r, ReduceStep step)
 {
     Arena arena = {0};
     Diag diag;
@@ -292,7 +300,7 @@ static void reduce_braces(Reducer *r)
 }
 
 /* Delta debugging (Zeller, Hildebrandt, 2002) by complements: runs of half of the edits, of a quarter, down to one. */
-static void reduce_step(Reducer *r, Step step)
+static void reduce_step(Reducer *r, ReduceStep step)
 {
     u32 size = step >= STEP_GUARDS ? 8 : UINT32_MAX;
     for (;;) {
@@ -341,7 +349,7 @@ static void reduce(Reducer *r)
     strip(r);
     for (u32 before = UINT32_MAX; before != r->kept && time(NULL) < r->deadline;) {
         before = r->kept;
-        for (Step step = STEP_FUNCTIONS; step < STEPS; step++)
+        for (ReduceStep step = STEP_FUNCTIONS; step < STEPS; step++)
             reduce_step(r, step);
         reduce_braces(r);
     }

@@ -23,7 +23,7 @@ static const char usage[] = "usage: ptxopt-report [options] FILE.ptx... [-- OPTI
                             "Optimizes each file, has ptxas assemble it before and after, and says of each\n"
                             "function what was done, and whether its machine code got better or worse.\n"
                             "\n"
-                            "  --ptxas=A,B        the assemblers, paths or names; default: the one at hand\n"
+                            "  --ptxas=A,B        the assemblers, paths or names; default: the one that is found\n"
                             "  --arch=sm_80,...   the targets; default: the one that each file names\n"
                             "  --format=WORD      text (default), markdown, html or json\n"
                             "  -o FILE            write the report to FILE; default: standard output\n"

@@ -313,7 +313,7 @@ const char *report_verdict_name(ReportVerdict verdict)
 char *report_run_name(Report *report, const ReportFile *file, u32 run)
 {
     const ReportRun *r = &report->runs.v[run];
-    const char *arch = r->arch ? r->arch : file ? file->arch[run] : "own target";
+    const char *arch = r->arch ? r->arch : file ? file->arch[run] : "target of the file";
     return arena_printf(&report->arena, "ptxas %s %s", r->release, arch);
 }
 

@@ -165,6 +165,6 @@ void report_print_html(FILE *out, Report *report)
                 put_kernel(out, report, file, &file->kernels.v[k]);
     }
     if (!report_has_dot(report))
-        fputs("<p class=\"dim\">Graphs are drawn as columns of blocks: Graphviz's dot is not at hand.</p>\n", out);
+        fputs("<p class=\"dim\">Graphs are drawn as columns of blocks: Graphviz's dot is not installed.</p>\n", out);
     fputs("</body></html>\n", out);
 }

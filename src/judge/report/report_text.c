@@ -18,7 +18,7 @@ static char *sum_up(Report *report, u32 run)
     char *text = arena_printf(&report->arena, "%u functions, machine code of %u changed:", sum.functions, sum.changed);
     for (u32 v = REPORT_BETTER; v <= (report->guards ? REPORT_REVERTED : REPORT_WORSE); v++)
         text = arena_printf(&report->arena, "%s %u %s,", text, sum.verdict[v], report_verdict_name((ReportVerdict)v));
-    return arena_printf(&report->arena, "%s instructions %s, cycles of what changed by %.3f (geometric mean)", text,
+    return arena_printf(&report->arena, "%s instructions %s, changed kernels: cycles x %.3f (geometric mean)", text,
                         report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
 }
 

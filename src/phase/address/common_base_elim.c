@@ -235,16 +235,16 @@ static void report_missed(Cbe *c)
         [REFUSED_SCOPE] = "the register is not declared there",
         [REFUSED_TYPE] = "the registers are of different types",
         [REFUSED_LOOP] =
-            "the register would have to stay live through a loop, or for long, for what is made anew by few instructions",
-        [REFUSED_CALL] = "the register would have to stay live through a call",
-        [REFUSED_NEEDED] = "its register is read elsewhere too, so that nothing would be saved",
+            "its register would have to stay live through a loop, or for long, and computing it again costs little",
+        [REFUSED_CALL] = "its register would have to stay live through a call",
+        [REFUSED_NEEDED] = "its register is read elsewhere as well: nothing would be saved",
         [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself",
         [REFUSED_BETTER] = "ptxas computes it by few instructions, or once a warp"};
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (c->refused[value] && bitset_has(&c->needed, value) && c->s->listing->values.v[value].instr != LISTING_NONE &&
             is_accessed(c->s, value))
             phase_missed(c->run, "BaseNotShared", c->s->listing->instrs.v[c->s->listing->values.v[value].instr].i,
-                         "the address differs from another one by a constant, but %s", why[c->refused[value]]);
+                         "address not shared: %s", why[c->refused[value]]);
 }
 
 /* Lets values share registers; answers whether anything changed. */

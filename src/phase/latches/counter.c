@@ -107,7 +107,7 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
         return "it is large";
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
     if (l->test.cmp != CMP_NE && BEYOND(STEP_MAX, step > STEP_MAX || step < -STEP_MAX))
-        return "it has a large step, so that it was unrolled before";
+        return "its step is large: it was unrolled before";
     if (runs_rarely(an, loop))
         return "it runs rarely beside deeper loops";
     if (!affine_is_shifted(&l->test.value))

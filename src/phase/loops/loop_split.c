@@ -81,10 +81,10 @@ static const char *why_not(Analyses *an, const Loop *loop, const LoopChecks *c, 
         size.accesses > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     if (size.fixed)
-        return "it holds what may stand in one place only";
+        return "it holds an instruction that must not be copied";
     u32 most = PTXAS_UNROLLED_WHOLE / (size.body + 1) + 1, trips = trip_count(an, loop, c, most);
     if (trips && trips < most)
-        return "it runs a constant number of times, so that ptxas unrolls it with its checks";
+        return "it runs a constant number of times: ptxas unrolls it with its checks";
     return NULL;
 }
 

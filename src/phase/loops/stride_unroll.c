@@ -121,7 +121,7 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
     LoopSize size = loop_copy_size(an, &s->latch, d);
     if (s->latch.full || size.branches > BRANCHES_MAX || size.body > PTXAS_UNROLLED_BODY || size.accesses > ACCESSES_MAX)
         return "it is large";
-    return size.fixed ? "it holds what may stand in one place only" : NULL;
+    return size.fixed ? "it holds an instruction that must not be copied" : NULL;
 }
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------------------ */

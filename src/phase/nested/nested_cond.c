@@ -157,7 +157,7 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
     const Instr *branch = block_terminator(s->inner);
     if (why)
         phase_declined(c->run, site_reason_counter(why), "NestedKept", branch, "%s", site_reason_words(why));
-    if (why || !phase_rewrite_at(c->run, "NestedCombined", branch, "decided together with the branch before it"))
+    if (why || !phase_rewrite_at(c->run, "NestedCombined", branch, "combined with the branch before it into one test"))
         return false;
     if (!c->changed)
         reconverge_prepare(c->n.gate); /* before the first rewrite */

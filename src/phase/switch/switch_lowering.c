@@ -183,7 +183,7 @@ static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchP
     if (p->cases <= w->knobs->switch_case_threshold && d->tables == 0)
         return (Verdict){"SwitchKeptSmall", "it has few cases"};
     if (p->dense_search)
-        return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
+        return (Verdict){"SwitchKeptDense", "its values are dense, but no jump table may be made here"};
     ReconvergeRisk risk = risk_of_leaves(w, arena, d, p);
     if (risk == RECONVERGE_WAIT)
         return (Verdict){"SwitchKeptWait",

@@ -117,7 +117,7 @@ void tail_decline(Merge *m, const char *counter, const Instr *at, const char *wh
 {
     if (m->together) /* the pass over longer tails has reported it */
         return;
-    phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
+    phase_declined(m->run, counter, "TailKept", at, "equal ends not merged: %s", why);
 }
 
 const char *tail_why_separate(const Merge *m, Block *a, Block *b)

@@ -18,7 +18,7 @@
 #define LOOP_TEST_PARTS 8
 
 const TailStopInfo tail_stop_info[STOP_COUNT] = {
-    [STOP_NONE] = {"DeclinedShort", "what they have in common saves too little"},
+    [STOP_NONE] = {"DeclinedShort", "merging them saves too little"},
     [STOP_CONVERGENT] = {"DeclinedConvergent", "it depends on which threads execute it together"},
     [STOP_CONTROL] = {"DeclinedControl", "its copies depend on different branches, and it needs its threads together"},
     [STOP_NAMES] = {"DeclinedNames", "its copies may name different threads, which would wait for one another"},

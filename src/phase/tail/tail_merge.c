@@ -374,7 +374,7 @@ static void report_short_tail(Merge *m, Block *kept, Block *other)
     Tail tail = tail_match(m->matcher, kept, other, 0);
     if (tail.items && tail.weight >= SHORT_TAIL && tail.weight < m->least)
         phase_declined(m->run, NULL, "TailKept", tail.kept,
-                       "this block ends like another one, but they share %u instructions, and "
+                       "equal ends not merged: %u instructions in common, "
                        "--tail-merge-size asks for %lld",
                        tail.weight, (long long)m->least);
 }

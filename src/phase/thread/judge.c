@@ -143,7 +143,7 @@ static const char *why_accesses_stay(const ThreadJudge *j, const Candidate *c)
         cost += body_cost(&body);
     }
     bool pays = c->decided == c->edges && cost <= c->cost;
-    return accesses && !pays ? "what it loads and stores would stand in more places for too little" : NULL;
+    return accesses && !pays ? "its loads and stores would be copied for too little gain" : NULL;
 }
 
 /* ---- where threads reconverge ------------------------------------------------------------------------------------- */
