@@ -129,7 +129,8 @@ typedef struct Comparison {
     const Convergence *before;
     Analyses *an;
     Arena *arena;
-    u32 *instances; /* number of copies after the phase, by entry of the snapshot */
+    u32 *instances;     /* number of copies after the phase, by entry of the snapshot */
+    const Block **last; /* the block of the last copy, likewise */
     u32 budget;
     const char *wrong;
 } Comparison;
@@ -188,13 +189,26 @@ static void compare_branches(Comparison *c, const Instr *i, const ConvergentInst
     vec_free(&on);
 }
 
+/* Whether each thread that executes a goes on to b, and has come to b by a only. Both are executed together or not at all. */
+static bool follows(Analyses *an, const Block *a, const Block *b)
+{
+    return a == b || (dominates(an_dom(an), a, b) && dominates(an_postdom(an), b, a) &&
+                      loop_of(an_loops(an), a) == loop_of(an_loops(an), b));
+}
+
+/* Copies that follow one another on one path are iterations that are written out: no thread is at one while others of its
+ * group are at another. */
 static void count_instance(Comparison *c, const Instr *i)
 {
     const ConvergentInstr *before = find_before(c, i);
-    if (!before)
+    if (!before) {
         complain(c, i, "was not there before");
-    else if (++c->instances[before - c->before->v] > before->instances)
+        return;
+    }
+    u32 k = (u32)(before - c->before->v);
+    if (++c->instances[k] > before->instances && !follows(c->an, c->last[k], i->block))
         complain(c, i, "was duplicated");
+    c->last[k] = i->block;
 }
 
 static void compare_instr(Comparison *c, const Instr *i)
@@ -220,6 +234,7 @@ const char *convergence_compare(const Convergence *before, Analyses *an, Arena *
     if (count_convergent(an) == 0)
         return reconverge_compare(before->points, an, arena);
     c.instances = arena_array(arena, u32, before->n);
+    c.last = arena_array(arena, const Block *, before->n);
     for_each_convergent(&c, count_instance)
         ;
     if (!c.wrong) {

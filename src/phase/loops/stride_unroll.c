@@ -26,7 +26,7 @@
 #include "analysis/values.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
-#include "phase/loops/copy.h"
+#include "phase/loops/whole.h"
 #include "phase/loops/worth.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
@@ -244,10 +244,36 @@ static const char *plan(Analyses *an, const Loop *loop, Stride *s, LoopDropped *
     return why || wish != WISH_TOLD ? why : "--enable-stride-unroll would run four iterations at a time";
 }
 
+/* Writes out the iterations of a loop whose counter is shifted. *is_one: the loop is one. */
+static bool unroll_whole(Analyses *an, PhaseRun *run, const Loop *loop, Wish wish, bool *is_one)
+{
+    Whole whole;
+    const char *why;
+    const Instr *at = block_terminator(loop->latches[0]);
+    *is_one = loop_whole_find(an, loop, &whole, &why);
+    if (!*is_one)
+        return false;
+    if (!why && wish == WISH_TOLD)
+        why = "--enable-stride-unroll would write them out";
+    if (why) {
+        phase_missed_once(run, "RoundsKept", at, "the %u iterations of this loop are not written out: %s", whole.trips, why);
+        return false;
+    }
+    if (!phase_rewrite_at(run, "RoundsUnrolled", at, "the %u iterations of the loop are written out one after the other",
+                          whole.trips))
+        return false;
+    loop_copy_begin(an);
+    loop_whole_unroll(an, loop, &whole);
+    return true;
+}
+
 static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes, Wish wish)
 {
     Stride s;
     LoopDropped dropped;
+    bool is_whole, unrolled = unroll_whole(an, run, loop, wish, &is_whole);
+    if (is_whole)
+        return unrolled;
     if (!find_stride(an, loop, &s) || (loop->nounroll && !is_written_nounroll(loop)))
         return false;
     const char *why = plan(an, loop, &s, &dropped, lanes, wish);
@@ -282,9 +308,11 @@ static bool tell(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes
 static bool has_candidate(Analyses *an)
 {
     Stride s;
+    Whole whole;
+    const char *why;
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
-        if (find_stride(an, loops->v[l], &s))
+        if (find_stride(an, loops->v[l], &s) || loop_whole_find(an, loops->v[l], &whole, &why))
             return true;
     return false;
 }

@@ -18,12 +18,21 @@ static void drop_guard(Instr *i)
 }
 
 extern Phase phase_stride_unroll;
+
+/* Runs it wherever that is sound, and not only where it pays. */
+static PhaseResult unrolled_wrongly(Analyses *an, const Knobs *knobs, PhaseRun *run, void (*spoil)(Instr *i))
+{
+    Knobs all = *knobs;
+    all.enable_stride_unroll = true;
+    return made_wrongly(phase_stride_unroll, an, &all, run, spoil);
+}
+
 Phase fault_stride_limit, fault_stride_guard;
 PhaseResult fault_stride_limit(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return made_wrongly(phase_stride_unroll, an, knobs, run, raise_limit);
+    return unrolled_wrongly(an, knobs, run, raise_limit);
 }
 PhaseResult fault_stride_guard(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return made_wrongly(phase_stride_unroll, an, knobs, run, drop_guard);
+    return unrolled_wrongly(an, knobs, run, drop_guard);
 }

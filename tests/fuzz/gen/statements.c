@@ -21,6 +21,8 @@ static const StatementRow statement_row[] = {
     {statement_checked_barrier, 4, GEN_BARRIER, true},
     {statement_strided_loop, 3, GEN_LOOP, true},
     {statement_divided_loop, 8, GEN_DIVISION, true},
+    {statement_wrapping_stride, 4, GEN_LOOP, false},
+    {statement_shifted_loop, 3, GEN_LOOP, false},
     {statement_barrier, 4, GEN_BARRIER, false},
     {statement_shared, 12, GEN_BARRIER, false},
     {statement_guarded_accesses, 3, GEN_BARRIER, false},

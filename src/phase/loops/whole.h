@@ -1,0 +1,21 @@
+/* Loops whose counter is halved or doubled from a constant on, as in reductions over a warp or a block: they run a constant
+ * number of times, and are written out. ptxas counts by no shift (tests/ptxas/LOOPS.md). */
+#ifndef PTXOPT_PHASE_LOOPS_WHOLE_H
+#define PTXOPT_PHASE_LOOPS_WHOLE_H
+
+#include "phase/loops/copy.h"
+
+typedef struct Whole {
+    Instr *compare;
+    u32 trips;        /* at least 2 */
+    LoopChecks latch; /* the latch as the only check */
+    LoopDropped dropped;
+} Whole;
+
+/* Whether the loop is one of them. *why becomes a reason to leave it as it is, or NULL. Uses AN_LOOPS, AN_DOM, AN_SSA and
+ * AN_LIVE. */
+bool loop_whole_find(Analyses *an, const Loop *loop, Whole *found, const char **why);
+/* Writes its iterations out. The last one stays where the loop is. */
+void loop_whole_unroll(Analyses *an, const Loop *loop, const Whole *whole);
+
+#endif
