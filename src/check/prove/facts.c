@@ -61,7 +61,9 @@ static int decide_in(Prover *p, Term atom, Term *split)
     if (is >= 0)
         return is;
     *split = atom;
-    if (prove_node(t, x)->n == 0 || prove_node(t, x)->op == TERM_REL || prove_node(t, x)->op == TERM_FREL)
+    if (prove_node(t, x)->op == TERM_REL)
+        return prove_strided(p, x, set);
+    if (prove_node(t, x)->n == 0 || prove_node(t, x)->op == TERM_FREL)
         return -1;
     Term base = try_values(p, x, set, &in, &all);
     if (!base)

@@ -146,6 +146,31 @@ static bool holds_in(Merge *m, Term said, const Arrival *a)
     return holds;
 }
 
+/* The slot that is joined and for which the arrival brings x, plus 1; 0: there is none, or y is not the same in all iterations. */
+static u32 joined_as(const Merge *m, const Arrival *a, Term x, Term y)
+{
+    for (u32 slot = 0; slot < m->slots && prove_merge_is_clean(m, y); slot++)
+        if (a->value[slot] == x && !prove_merge_is_clean(m, m->value[slot]))
+            return slot + 1;
+    return 0;
+}
+
+/* What an arrival knows of the order of a value that is joined here and of one that is not, said of the symbol; 0: it is no such
+ * fact. */
+static Term order_of_join(Merge *m, const Arrival *a, const Fact *f)
+{
+    Terms *t = m->t;
+    if (prove_node(t, f->term)->op != TERM_REL)
+        return 0;
+    Term x = prove_kid(t, f->term, 0), y = prove_kid(t, f->term, 1);
+    u32 first = joined_as(m, a, x, y), second = first ? 0 : joined_as(m, a, y, x), relations = 0;
+    for (u32 r = 0; r < PROVE_RELS; r++)
+        relations |= (u32)prove_set_has(&t->sets, f->set, r) << r;
+    return first    ? prove_rel(t, m->value[first - 1], y, relations)
+           : second ? prove_rel(t, x, m->value[second - 1], relations)
+                    : 0;
+}
+
 void prove_merge_add(Merge *m, FactList *list, Term said)
 {
     TermNode node = *prove_node(m->t, said);
@@ -163,6 +188,21 @@ void prove_merge_add(Merge *m, FactList *list, Term said)
         f.set = value ? node.aux : prove_set_not(&m->t->sets, node.aux, prove_most(m->t, f.term));
     }
     vec_push(&list->v, f);
+}
+
+/* What the last arrival knows of orders, if the others know it of their values. The first one may begin with a number, of which that
+ * is said in another form. */
+static void rename_orders(Merge *m, FactList *list)
+{
+    const Arrival *last = &m->a[m->count - 1];
+    for (u32 k = 0; m->count > 1 && k < last->facts && k < RENAMED_MAX; k++) {
+        Term said = order_of_join(m, last, &last->fact[k]);
+        for (u32 i = 0; said && i < m->count; i++)
+            if (!holds_in(m, said, &m->a[i]))
+                said = 0;
+        if (said)
+            prove_merge_add(m, list, said);
+    }
 }
 
 void prove_merge_rename(Merge *m, FactList *list)
@@ -183,6 +223,7 @@ void prove_merge_rename(Merge *m, FactList *list)
             prove_merge_add(m, list, said);
     }
     fnvmap_free(&to_joins.map);
+    rename_orders(m, list);
 }
 
 static SetId old_range(const Node *n, Term x)

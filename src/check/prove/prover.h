@@ -238,6 +238,9 @@ int prove_is_in(Prover *p, Term x, SetId asked);
 static inline u32 prove_newest_fact(const Prover *p, Term x) { return x < p->fact_of.n ? p->fact_of.v[x] : 0; }
 /* Whether the condition holds on this path: 1, 0, or -1 and an atom that would decide something. */
 int prove_decide(Prover *p, Term cond, Term *atom);
+/* Whether the relation of a counter and its bound is among those asked about, since AFTER has asked for several steps: 1, 0, or -1
+ * (strides.c). */
+int prove_strided(Prover *p, Term rel, SetId asked);
 /* Takes it that the atom is so. False: the path cannot be. prove_forget takes back what came after facts.n was `mark`. */
 bool prove_assume(Prover *p, Term atom, bool value);
 bool prove_learn(Prover *p, Term x, SetId set);
