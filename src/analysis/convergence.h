@@ -3,7 +3,8 @@
  *
  *   - The branches that a convergent instruction transitively depends on are a subset of those before. Branches that were
  *     proven warp-uniform before do not count, nor do new ones that are proven so now.
- *   - It does not stand in more places than before, and none is new.
+ *   - It does not stand in more places than before, and none is new. Copies on one path, each of which dominates the next one and is
+ *     post-dominated by it, in the same loop, are the iterations of a loop that was written out.
  *   - It has not got a guard, unless it depends on fewer branches instead.
  *   - There are no more irreducible regions than before.
  *   - Reconvergence points and .uni: see analysis/reconverge_check.h.

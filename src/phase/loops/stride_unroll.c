@@ -21,6 +21,17 @@
  * Four loads are in flight where there was one, for 4 to 10 registers more. Where that is expected to pay (worth.h) the
  * phase runs at -O3 and where ptxas judges what it makes. The knob asks for it wherever it is sound.
  *
+ * A counter that is halved or doubled from a constant on is one that ptxas does not count by either (whole.h):
+ *
+ *           mov.u32 i, 16;                            mov.u32 i, 16;
+ *     LOOP: shfl.sync.down.b32 y, x, i, 31, -1; to    shfl.sync.down.b32 y, x, i, 31, -1;
+ *           add.s32 x, x, y;                          add.s32 x, x, y; shr.u32 i, i, 1;
+ *           shr.u32 i, i, 1;                          and so on, five times
+ *           setp.ne.s32 p, i, 0; @p bra LOOP;
+ *
+ * Sound: the number of iterations is the same constant for every thread, so that the latch never divides a warp. The threads
+ * that execute the k-th iteration together execute the k-th copy together, convergent instructions too.
+ *
  * Declines: loops with the pragma nounroll, another exit, or a loop inside; large ones; those with instructions that may
  * not be copied; tests other than `less`, of a step that stands elsewhere. */
 #include "analysis/values.h"
