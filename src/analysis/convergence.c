@@ -57,6 +57,12 @@ static int compare_origins(const void *a, const void *b)
     return sorted_compare(&((const ConvergentInstr *)a)->origin, &((const ConvergentInstr *)b)->origin);
 }
 
+static u32 depth_of(Analyses *an, const Block *b)
+{
+    const Loop *loop = loop_of(an_loops(an), b);
+    return loop ? loop->depth : 0;
+}
+
 /* Makes one entry of all copies of one instruction: it depends on the branches of any copy. */
 static void merge_instances(Convergence *c)
 {
@@ -79,7 +85,8 @@ static void merge_instances(Convergence *c)
                                   first,
                                   c->branches.n - first,
                                   last->guarded || c->v[k].guarded,
-                                  last->unchecked || c->v[k].unchecked};
+                                  last->unchecked || c->v[k].unchecked,
+                                  last->depth < c->v[k].depth ? last->depth : c->v[k].depth};
     }
     c->n = kept;
 }
@@ -107,7 +114,7 @@ Convergence *convergence_snapshot(Arena *arena, Analyses *an)
                 within = add_branches(an, b, &c->branches, &budget) && !(tangled && tangled[b->id]);
                 n = c->branches.n - first;
             }
-            c->v[c->n++] = (ConvergentInstr){i->origin, 1, first, n, i->guard != 0, !within};
+            c->v[c->n++] = (ConvergentInstr){i->origin, 1, first, n, i->guard != 0, !within, depth_of(an, b)};
         }
     }
     merge_instances(c);
@@ -196,7 +203,7 @@ static bool follows(Analyses *an, const Block *a, const Block *b)
                       loop_of(an_loops(an), a) == loop_of(an_loops(an), b));
 }
 
-/* Copies that follow one another on one path are iterations that are written out: no thread is at one while others of its
+/* Copies that follow one another on one path are iterations of a loop that is no more: no thread is at one while others of its
  * group are at another. */
 static void count_instance(Comparison *c, const Instr *i)
 {
@@ -206,7 +213,8 @@ static void count_instance(Comparison *c, const Instr *i)
         return;
     }
     u32 k = (u32)(before - c->before->v);
-    if (++c->instances[k] > before->instances && !follows(c->an, c->last[k], i->block))
+    bool written_out = depth_of(c->an, i->block) < before->depth;
+    if (++c->instances[k] > before->instances && !(written_out && follows(c->an, c->last[k], i->block)))
         complain(c, i, "was duplicated");
     c->last[k] = i->block;
 }

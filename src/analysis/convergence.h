@@ -3,8 +3,8 @@
  *
  *   - The branches that a convergent instruction transitively depends on are a subset of those before. Branches that were
  *     proven warp-uniform before do not count, nor do new ones that are proven so now.
- *   - It does not stand in more places than before, and none is new. Copies on one path, each of which dominates the next one and is
- *     post-dominated by it, in the same loop, are the iterations of a loop that was written out.
+ *   - It does not stand in more places than before, and none is new. Copies that are in fewer loops than it was, and stand on one
+ *     path, are iterations that were written out: each dominates the next one, and is post-dominated by it, in the same loop.
  *   - It has not got a guard, unless it depends on fewer branches instead.
  *   - There are no more irreducible regions than before.
  *   - Reconvergence points and .uni: see analysis/reconverge_check.h.
@@ -27,6 +27,7 @@ typedef struct ConvergentInstr {
     u32 first, n;  /* its branches: Convergence.branches, sorted; those of all instances if there are more */
     bool guarded;
     bool unchecked; /* the limit was reached, or it is in an infinite loop with several entries */
+    u32 depth;      /* of loops around it, the least of all instances */
 } ConvergentInstr;
 
 typedef struct Convergence {

@@ -51,18 +51,16 @@ static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopChecks *
     return it;
 }
 
-/* Whether the copies may take warps: an iteration alone needs more registers than those that cost none, and the loads of
- * all copies need more than the function does elsewhere. */
+/* Whether the copies may take warps: an iteration alone needs more registers than those that cost none, and the loads of the
+ * others take a step of them. */
 static bool crowds(Analyses *an, const LoopChecks *c, const Iteration *it, u32 times)
 {
-    const Live *live = an_live(an);
-    u32 words = it->loaded;
+    u32 words = 0;
     for (u32 k = 0; k < c->blocks; k++) {
-        u32 own = live_words(live, c->block[k], PTXAS_CROWDED) + it->loaded;
+        u32 own = live_words(an_live(an), c->block[k], PTXAS_FREE_REGISTERS);
         words = own > words ? own : words;
     }
-    u32 all = words + (times - 1) * it->loaded;
-    return words > PTXAS_FREE_REGISTERS && !live_exceeds(live, all - all % PTXAS_REGISTER_STEP, an->scratch);
+    return words + it->loaded > PTXAS_FREE_REGISTERS && (times - 1) * it->loaded >= PTXAS_REGISTER_STEP;
 }
 
 const char *loop_copies_cost(Analyses *an, const Loop *loop, const LoopChecks *c, u32 times)
