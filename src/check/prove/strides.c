@@ -53,7 +53,8 @@ static bool fits(Prover *p, Term b, Term s, u64 m, bool is_signed)
     if (holds(p, prove_resize(t, b, 64, is_signed), prove_scale(t, wide, m), EQUAL | SIGNED_MORE))
         return true;
     u64 most = prove_mask(bits) >> is_signed;
-    return prove_set_max(&t->sets, set) <= most / m && holds(p, b, prove_scale(t, s, m), EQUAL | (is_signed ? SIGNED_MORE : MORE));
+    return prove_set_max(&t->sets, set) <= most / m &&
+           holds(p, b, prove_scale(t, s, m), EQUAL | (is_signed ? SIGNED_MORE : MORE));
 }
 
 /* Whether a is less than b, or equal if c may equal d, since c is less than d: a is some steps after c, and b more after d. */

@@ -267,7 +267,8 @@ static bool unroll_whole(Analyses *an, PhaseRun *run, const Loop *loop, Wish wis
     if (!why && wish == WISH_TOLD)
         why = "--enable-stride-unroll would write them out";
     if (why) {
-        phase_missed_once(run, "RoundsKept", at, "the %u iterations of this loop are not written out: %s", whole.trips, why);
+        phase_missed_once(run, "RoundsKept", at, "the %u iterations of this loop are not written out: %s", whole.trips,
+                          why);
         return false;
     }
     if (!phase_rewrite_at(run, "RoundsUnrolled", at, "the %u iterations of the loop are written out one after the other",

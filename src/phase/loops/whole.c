@@ -154,7 +154,8 @@ void loop_whole_unroll(Analyses *an, const Loop *loop, const Whole *w)
 {
     const LoopChecks *c = &w->latch;
     Block *after = loop_entry_block(an->fn, loop), *last = after, *latch = loop->latches[0], *copy[LOOP_BLOCKS];
-    Block *exit = branch_target(block_terminator(latch)) == loop->header ? latch->fall : branch_target(block_terminator(latch));
+    Block *exit =
+        branch_target(block_terminator(latch)) == loop->header ? latch->fall : branch_target(block_terminator(latch));
     for (u32 k = 1; k < w->trips; k++) {
         loop_copy_blocks(loop, c, &w->dropped, after, loop->header, copy);
         block_set_fall(last, copy[0]);

@@ -62,7 +62,8 @@ static bool pick_stride(Gen *g, Stride *s)
         bool good = true;
         for (u32 k = 0; k < 2; k++) {
             s->step[k] = pick_step(g, s);
-            s->bound[k] = percent(g, 50) ? (s->start + s->step[k] * below(g, 11) + below(g, 2)) & mask_of(s) : pick_number(g, s);
+            s->bound[k] =
+                percent(g, 50) ? (s->start + s->step[k] * below(g, 11) + below(g, 2)) & mask_of(s) : pick_number(g, s);
         }
         for (u32 k = 0; k < 4; k++)
             good &= ends_soon(s, s->step[k & 1], s->bound[k >> 1]);
@@ -138,7 +139,8 @@ void statement_wrapping_stride(Gen *g)
     }
     line(g, "add.s32 %s, %s, 1;", NAME(turn), NAME(turn));
     line(g, "add.s%u %s, %s, %s;", s.bits, NAME(i), NAME(i), NAME(step));
-    line(g, "setp.%s.%c%u %s, %s, %s;", s.inclusive ? "le" : "lt", s.is_signed ? 's' : 'u', s.bits, NAME(p), NAME(i), NAME(bound));
+    line(g, "setp.%s.%c%u %s, %s, %s;", s.inclusive ? "le" : "lt", s.is_signed ? 's' : 'u', s.bits, NAME(p), NAME(i),
+         NAME(bound));
     line(g, "@%s bra %s;", NAME(p), top.name);
     x = pick_result(g, P_32);
     line(g, "mad.lo.s32 %s, %s, 7, %s;", NAME(x), NAME(turn), NAME(sum));
@@ -175,7 +177,10 @@ void statement_shifted_loop(Gen *g)
     write_round(g, sum, i);
     line(g, doubles ? "shl.b32 %s, %s, %u;" : "shr.u32 %s, %s, %u;", NAME(next), NAME(i), shift);
     const char *cmp = doubles ? leaves ? "ge" : "lt" : leaves ? "le" : "gt";
-    line(g, "setp.%s.u32 %s, %s, %u;", cmp, NAME(p), old ? NAME(i) : NAME(next), doubles ? 2u << log : old ? (1u << shift) - 1 : 0);
+    line(g, "setp.%s.u32 %s, %s, %u;", cmp, NAME(p), old ? NAME(i) : NAME(next),
+         doubles ? 2u << log
+         : old   ? (1u << shift) - 1
+                 : 0);
     line(g, "mov.u32 %s, %s;", NAME(i), NAME(next));
     line(g, "@%s bra %s;", NAME(p), leaves ? end.name : top.name);
     if (leaves)
