@@ -63,6 +63,9 @@ static int decide_in(Prover *p, Term atom, Term *split)
     *split = atom;
     if (prove_node(t, x)->op == TERM_REL)
         return prove_strided(p, x, set);
+    is = prove_strided_number(p, x, set);
+    if (is >= 0)
+        return is;
     if (prove_node(t, x)->n == 0 || prove_node(t, x)->op == TERM_FREL)
         return -1;
     Term base = try_values(p, x, set, &in, &all);

@@ -4,7 +4,7 @@
 #include "check/prove/explore.h"
 #include "check/prove/path.h"
 
-enum { STEPS_BASE = 200000, STEPS_EACH = 400 };
+enum { STEPS_BASE = 200000, STEPS_EACH = 400, CYCLES_MAX = 4096 /* blocks of a function in which cycles are looked for */ };
 
 typedef struct Explorer {
     Prover *p;
@@ -63,10 +63,21 @@ static void share_joins(Explorer *e)
     }
 }
 
+/* Whether control can come back to b without passing the block `other`; no, where the function is large. */
+static bool returns_without(ProveGraph *g, const Block *b, u32 other)
+{
+    bool returns = false;
+    for (u32 edge = 0; g->n <= CYCLES_MAX && edge < block_edge_count(b) && !returns; edge++) {
+        const Block *next = block_edge_target(b, edge);
+        returns = next == b || (next->id != other && bitset_has(prove_reach(g, next, other), b->id));
+    }
+    return returns;
+}
+
 /* The sides that move on from a node where both stand at joins. */
 static u32 movers(const Explorer *e, const Node *n)
 {
-    const Prover *p = e->p;
+    Prover *p = e->p;
     const Block *b = n->place[0].block, *a = n->place[1].block;
     if (!n->place[0].joins || !n->place[1].joins)
         return n->place[0].joins ? 1 : 2;
@@ -78,6 +89,10 @@ static u32 movers(const Explorer *e, const Node *n)
         of_after = NULL;
     if (of_before == a)
         return 3;
+    bool in_copy = of_before && !of_after && returns_without(&p->side[1].g, a, of_before->id) &&
+                   returns_without(&p->side[0].g, b, PROVE_NO_BLOCK);
+    if (in_copy)
+        return 3; /* of a loop that BEFORE is in */
     if (!of_before || !of_after)
         return of_after ? 1 : of_before ? 2 : 3;
     bool before_comes = comes_silently(&p->side[0], b, of_after), after_comes = comes_silently(&p->side[1], a, of_before);

@@ -241,6 +241,8 @@ int prove_decide(Prover *p, Term cond, Term *atom);
 /* Whether the relation of a counter and its bound is among those asked about, since AFTER has asked for several steps: 1, 0, or -1
  * (strides.c). */
 int prove_strided(Prover *p, Term rel, SetId asked);
+/* The same of a counter whose bound is a number. */
+int prove_strided_number(Prover *p, Term x, SetId asked);
 /* Takes it that the atom is so. False: the path cannot be. prove_forget takes back what came after facts.n was `mark`. */
 bool prove_assume(Prover *p, Term atom, bool value);
 bool prove_learn(Prover *p, Term x, SetId set);

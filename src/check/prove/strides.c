@@ -28,6 +28,13 @@ static Term part_of(const Terms *t, Term x, u64 *times)
     return is_multiple ? prove_kid(t, x, 0) : x;
 }
 
+/* The number of which x is some steps less; 0: it is none. */
+static Term number_above(Terms *t, Term x)
+{
+    const TermNode *node = prove_node(t, x);
+    return node->op == TERM_LINEAR && node->n == 1 ? prove_const(t, node->value, node->bits) : 0;
+}
+
 /* Whether one of these relations holds, by facts about just these terms. */
 static bool holds(Prover *p, Term a, Term b, u32 relations)
 {
@@ -105,6 +112,16 @@ static bool begins_below(Prover *p, Term d, Term a, Term b, bool is_signed)
     return prove_is_const(t, c) && holds(p, c, d, is_signed ? SIGNED_LESS : LESS) && fits(p, b, s, m, is_signed);
 }
 
+/* Whether a is less than b or equal, since a is some steps below a number that is. */
+static bool is_below_number(Prover *p, Term a, Term b, bool is_signed)
+{
+    Terms *t = &p->t;
+    u64 m;
+    Term c = number_above(t, a), s = c ? part_of(t, prove_sub(t, c, a), &m) : 0;
+    return s && !prove_is_const(t, s) && m >= 1 && m <= STEPS_MAX && fits(p, c, s, m, is_signed) &&
+           holds(p, c, b, EQUAL | (is_signed ? SIGNED_LESS : LESS));
+}
+
 /* What the fact leaves of the relations of a and b. */
 static u32 left_by_fact(Prover *p, const Fact *f, Term a, Term b, bool is_signed)
 {
@@ -137,5 +154,44 @@ int prove_strided(Prover *p, Term rel, SetId asked)
     }
     for (u32 r = 0; r < PROVE_RELS; r++)
         in |= (u32)prove_set_has(&t->sets, asked, r) << r;
+    for (u32 is_signed = 0; is_signed < 2 && left == ALL; is_signed++)
+        left = is_below_number(p, a, b, is_signed)   ? EQUAL | (is_signed ? SIGNED_LESS : LESS)
+               : is_below_number(p, b, a, is_signed) ? EQUAL | (is_signed ? SIGNED_MORE : MORE)
+                                                     : ALL;
     return !(left & ~in) ? 1 : !(left & in) ? 0 : -1;
+}
+
+/* ---- bounds that are numbers -------------------------------------------------------------------------------------------------- */
+
+static int decided_by(Prover *p, Term x, Term bound, u32 relations, SetId asked)
+{
+    Terms *t = &p->t;
+    Term said = prove_rel(t, x, bound, relations);
+    bool is_not = prove_node(t, said)->op == TERM_LOGIC && prove_node(t, said)->n == 1;
+    said = is_not ? prove_kid(t, said, 0) : said;
+    if (prove_node(t, said)->op != TERM_IN)
+        return -1;
+    SetId set = prove_node(t, said)->aux;
+    set = is_not ? prove_set_not(&t->sets, set, prove_most(t, x)) : set;
+    return prove_set_within(&t->sets, set, asked) ? 1 : prove_set_disjoint(&t->sets, set, asked) ? 0 : -1;
+}
+
+int prove_strided_number(Prover *p, Term x, SetId asked)
+{
+    Terms *t = &p->t;
+    for (u32 k = p->facts.n; k-- > 0;) {
+        Fact f = p->facts.v[k];
+        if (prove_node(t, f.term)->op != TERM_REL || prove_newest_fact(p, f.term) != k + 1 ||
+            prove_bits(t, prove_kid(t, f.term, 0)) != prove_bits(t, x))
+            continue;
+        for (u32 way = 0; way < 4; way++) {
+            bool is_signed = way & 1;
+            Term bound = number_above(t, prove_kid(t, f.term, way >> 1));
+            u32 left = bound ? left_by(p, &f, x, bound, is_signed) : ALL;
+            int is = left != ALL ? decided_by(p, x, bound, left, asked) : -1;
+            if (is >= 0)
+                return is;
+        }
+    }
+    return -1;
 }
