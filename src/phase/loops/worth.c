@@ -2,15 +2,18 @@
 
 #include <string.h>
 
+#include "base/fnvmap.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 
 /* An iteration, in numbers. */
 typedef struct Iteration {
-    u32 body, loads, stores;
+    u32 body, stores;
+    u32 loads;  /* of addresses that no other load of the iteration brings */
     u32 ahead;  /* loads that ptxas may move in front of the stores: no store writes to their state space */
     u32 loaded; /* 32-bit registers that the loads write */
     bool is_long, stores_apart;
+    FnvMap loaded_by; /* by register: whether a load of the iteration decides its value */
 } Iteration;
 
 static u8 written_spaces(Analyses *an, const LoopChecks *c)
@@ -23,15 +26,28 @@ static u8 written_spaces(Analyses *an, const LoopChecks *c)
     return spaces;
 }
 
-static void count_access(Analyses *an, const Loop *loop, Iteration *it, const Instr *i, u8 written)
+static void count_access(Analyses *an, const Loop *loop, Iteration *it, const Instr *i, u8 written, bool follows)
 {
     bool writes = i->op->mem != MEM_READ, reads = i->op->mem != MEM_WRITE;
     it->stores += writes;
     it->stores_apart |= writes && !dominates(an_dom(an), i->block, loop->latches[0]);
-    it->loads += reads;
-    it->ahead += reads && (!(instr_effects(i, an->summaries).reads & written) || strstr(i->op->text->text, ".nc"));
+    it->loads += reads && !follows;
+    it->ahead +=
+        reads && !follows && (!(instr_effects(i, an->summaries).reads & written) || strstr(i->op->text->text, ".nc"));
     for (RegWalk w = reg_walk(i); next_write(&w);)
         it->loaded += ptxas_registers(an->fn, w.reg);
+}
+
+/* Whether a load of the iteration decides what i reads; notes what follows of that for what it writes. */
+static bool follows_load(Iteration *it, const Instr *i)
+{
+    bool follows = false;
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        follows |= fnvmap_find(&it->loaded_by, w.reg) != NULL;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (follows || i->op->mem == MEM_READ)
+            *fnvmap_at(&it->loaded_by, w.reg) = 1;
+    return follows;
 }
 
 static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopChecks *c)
@@ -45,9 +61,11 @@ static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopChecks *
             u32 cost = ptxas_cost(i);
             it.body += cost;
             it.is_long |= cost >= PTXAS_UNROLLED_LONG;
+            bool follows = follows_load(&it, i);
             if (i->op->mem != MEM_NONE)
-                count_access(an, loop, &it, i, written);
+                count_access(an, loop, &it, i, written, follows);
         }
+    fnvmap_free(&it.loaded_by);
     return it;
 }
 
