@@ -15,7 +15,7 @@ const char *verdict_name(Verdict v)
 {
     static const char *const names[] = {"bad-input",     "crashed",          "hangs",          "internal-error",
                                         "broken-output", "refused-by-ptxas", "memory-differs", "new-finding",
-                                        "unstable",      "wrongly-proved",   "refuted"};
+                                        "unstable",      "wrongly-proved",   "refuted",        "accesses-differ"};
     return v >= BAD_INPUT && v < VERDICTS ? names[v - BAD_INPUT] : v == CLEAN ? "clean" : "usage";
 }
 
@@ -108,13 +108,33 @@ static void unload(Loaded *l)
     arena_free(&l->arena);
 }
 
-/* The schedules of one launch share a model of reconvergence, the launches take turns. */
-static RunResult run_once(Judge *j, Arena *arena, Program *p, u32 run, u64 limit)
+static void trace_access(void *user, const MemoryAccess *access)
 {
-    RunOptions options = {.seed = 1 + run % j->options.seeds, .limit = limit};
+    Trace *trace = user;
+    if (access->code->space == MS_PARAM || access->code->space == MS_LOCAL)
+        return; /* frames stand where the schedule puts them */
+    u64 *hash = fnvmap_at(&trace->threads, (u64)access->cta << 32 | access->thread);
+    const u64 numbers[] = {access->at, access->bytes};
+    trace->accesses++;
+    trace->order -= *hash;
+    *hash = fnv_bytes(*hash ? *hash : FNV_BASIS, (const char *)numbers, sizeof numbers);
+    if (access->name)
+        *hash = fnv_bytes(*hash, access->name, strlen(access->name));
+    if (access->data)
+        *hash = fnv_bytes(*hash, (const char *)access->data, access->bytes);
+    trace->order += *hash;
+}
+
+/* The schedules of one launch share a model of reconvergence, the launches take turns. */
+static RunResult run_once(Judge *j, Arena *arena, Program *p, u32 run, u64 limit, Trace *trace)
+{
+    RunOptions options = {.seed = 1 + run % j->options.seeds, .limit = limit, .watch = trace_access, .watch_user = trace};
     options.model = (ReconvergeModel)(run / j->options.seeds % RECONVERGE_MODELS);
     j->runs++;
-    return run_launch(arena, p, &j->launches.launches.v[run / j->options.seeds], &options);
+    *trace = (Trace){0};
+    RunResult result = run_launch(arena, p, &j->launches.launches.v[run / j->options.seeds], &options);
+    fnvmap_free(&trace->threads);
+    return result;
 }
 
 static void describe(Judge *j, const char *what, const Finding *f)
@@ -178,7 +198,9 @@ Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 p
         return BAD_INPUT;
     }
     for (u32 run = 0; ok && run < j->launches.launches.n * j->options.seeds; run++) {
-        vec_push(&j->before, run_once(j, &l.arena, l.program, run, run_limit(j)));
+        Trace trace;
+        vec_push(&j->before, run_once(j, &l.arena, l.program, run, run_limit(j), &trace));
+        vec_push(&j->traces, trace);
         ok = run_is_clean(j, &vec_last(&j->before), run);
     }
     keep_findings(j);
@@ -197,6 +219,7 @@ void judge_close(Judge *j)
     vec_free(&j->before);
     vec_free(&j->seen);
     vec_free(&j->message);
+    vec_free(&j->traces);
     vec_free(&j->ptx);
     launch_free(&j->launches);
     arena_free(&j->arena);
@@ -222,11 +245,29 @@ static bool same_outputs(Judge *j, const RunResult *before, const RunResult *aft
     return true;
 }
 
+static bool equal_traces(const Trace *a, const Trace *b) { return a->accesses == b->accesses && a->order == b->order; }
+
+/* Whether each thread accesses memory as often as before, and in the same order. Where that depends on the schedule nothing is
+ * said. */
+static bool same_trace(Judge *j, u32 run, const Trace *after)
+{
+    u32 first = run - run % j->options.seeds;
+    const Trace *before = &j->traces.v[run];
+    bool differs = !equal_traces(before, after);
+    for (u32 k = first; k < first + j->options.seeds && k < j->traces.n && differs; k++)
+        differs = equal_traces(before, &j->traces.v[k]);
+    if (differs)
+        text_printf(&j->message, "%llu accesses before, %llu after\n", (unsigned long long)before->accesses,
+                    (unsigned long long)after->accesses);
+    return !differs;
+}
+
 static Verdict compare_run(Judge *j, Loaded *l, u32 run)
 {
     const RunResult *before = &j->before.v[run];
     u64 limit = run_limit_after(before);
-    RunResult after = run_once(j, &l->arena, l->program, run, limit < run_limit(j) ? limit : run_limit(j));
+    Trace trace;
+    RunResult after = run_once(j, &l->arena, l->program, run, limit < run_limit(j) ? limit : run_limit(j), &trace);
     Verdict verdict = CLEAN;
     u32 faults = after.stopped;
     j->only_garbage = !after.stopped;
@@ -246,6 +287,8 @@ static Verdict compare_run(Judge *j, Loaded *l, u32 run)
         verdict = FINDING;
     } else if (!same_outputs(j, before, &after)) {
         verdict = MEMORY;
+    } else if (!same_trace(j, run, &trace)) {
+        verdict = ACCESSES;
     }
     if (verdict != CLEAN)
         text_printf(&j->message, "launch %s, seed %u\n", j->launches.launches.v[run / j->options.seeds].label,

@@ -1,10 +1,11 @@
-/* Whether one kernel survives ptxopt: it is run before and after, and the memory and what the interpreter's watches found
- * are compared. */
+/* Whether one kernel survives ptxopt: it is run before and after. The memory, what each thread accesses and in which order, and what
+ * the interpreter's watches found are compared. */
 #ifndef PTXOPT_TESTS_FUZZ_JUDGE_H
 #define PTXOPT_TESTS_FUZZ_JUDGE_H
 
 #include "check/exec/run.h"
 #include "base/diag.h"
+#include "base/fnvmap.h"
 #include "text.h"
 
 /* Also the exit status of `fuzz-exec --check`. */
@@ -22,6 +23,7 @@ typedef enum Verdict {
     UNSTABLE,       /* a second run changes something */
     WRONGLY_PROVED, /* the prover calls an output right that is not */
     REFUTED,        /* the prover refutes an output in which the interpreter sees nothing wrong */
+    ACCESSES,       /* a thread accesses memory another number of times, or in another order */
     VERDICTS
 } Verdict;
 const char *verdict_name(Verdict v);
@@ -40,6 +42,12 @@ typedef struct JudgeOptions {
     const char *work; /* prefix of temporary files for ptxas */
 } JudgeOptions;
 
+/* What threads do to memory, in their own order: the sum of a hash for each thread. */
+typedef struct Trace {
+    u64 accesses, order;
+    FnvMap threads;
+} Trace;
+
 typedef struct Judge {
     JudgeOptions options;
     Arena arena;
@@ -48,6 +56,7 @@ typedef struct Judge {
     LaunchFile launches;
     Program *program;
     VEC(RunResult) before; /* launch by launch, seed by seed */
+    VEC(Trace) traces;     /* of these */
     VEC(u64) seen;         /* hashes of outputs that were run already */
     Text message;          /* about the last verdict that was not CLEAN */
     bool assembles;        /* ptxas takes it */

@@ -1,4 +1,5 @@
-/* A loop whose step is in a register runs four iterations at a time while one remains, or without asking whether its step may wrap. */
+/* A loop whose step is in a register runs four iterations at a time while one remains, or without asking whether its step may wrap;
+ * or it loads twice in a copy. */
 #include "made.h"
 
 /* `sub limit, bound, three`: nothing is taken off. */
@@ -17,6 +18,13 @@ static void drop_guard(Instr *i)
         *instr_operand(i, 2) = *instr_operand(i, 1);
 }
 
+/* A copy of a load stands behind it. Memory is left as it was. */
+static void load_twice(Instr *i)
+{
+    if (i->kind == INSTR_OP && i->op->opcode == OPC_LD && i->op->space == SPACE_GLOBAL && i->next)
+        instr_insert_before(i->next, instr_clone(i->block->fn, i));
+}
+
 extern Phase phase_stride_unroll;
 
 /* Runs it wherever that is sound, and not only where it pays. */
@@ -27,7 +35,7 @@ static PhaseResult unrolled_wrongly(Analyses *an, const Knobs *knobs, PhaseRun *
     return made_wrongly(phase_stride_unroll, an, &all, run, spoil);
 }
 
-Phase fault_stride_limit, fault_stride_guard;
+Phase fault_stride_limit, fault_stride_guard, fault_stride_twice;
 PhaseResult fault_stride_limit(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return unrolled_wrongly(an, knobs, run, raise_limit);
@@ -35,4 +43,8 @@ PhaseResult fault_stride_limit(Analyses *an, const Knobs *knobs, PhaseRun *run)
 PhaseResult fault_stride_guard(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return unrolled_wrongly(an, knobs, run, drop_guard);
+}
+PhaseResult fault_stride_twice(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return unrolled_wrongly(an, knobs, run, load_twice);
 }
