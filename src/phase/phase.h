@@ -63,7 +63,7 @@ struct PhaseRun {
     const char *phase;
     const Function *fn; /* the function that reports are about */
     u32 level;          /* of -O: 1, 2, 3 */
-    bool aggressive;    /* rewrites that do not always pay are wanted: -O3, a phase that was named, or --guard judges */
+    bool aggressive;    /* rewrites that do not always pay are wanted: -O3, a phase that was asked for by name, or --guard judges */
     bool first_round;   /* of the sequence over this function; declined sites are counted in that one only */
     u32 iteration;      /* number of the call within the round */
     bool

@@ -94,7 +94,8 @@ static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *
         .phase = step_phase(runner, phase)->name,
         .fn = fn,
         .level = runner->level > 0 ? runner->level : 1,
-        .aggressive = runner->level >= 3 || runner->own->named_phases || runner->config->judged,
+        .aggressive =
+            runner->level >= 3 || runner->own->named_phases || runner->own->enabled[phase] || runner->config->judged,
         .first_round = runner->first_round,
         .kept = kept,
         .origins = fn->origins,
