@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/front
-unset SOURCE_DATE_EPOCH PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH PTXOPT_LIMIT
+unset SOURCE_DATE_EPOCH PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH PTXOPT_LIMIT PTXOPT_PTXAS_LIMIT PTXOPT_REMARKS
 export PTXOPT_GUARD=off # the stand-in makes no machine code: the guard is tests/guard.sh's
 rm -rf "$WORK"
 mkdir -p "$WORK/input/bin" "$WORK/tmp"
@@ -153,6 +153,30 @@ case_ 'SOURCE_DATE_EPOCH: what is assembled says no other time' 'printf "%s\n" "
     SOURCE_DATE_EPOCH=77 front --reproducible -- ptxas same.ptx -o p; cmp o p; front --reproducible -- ptxas same.ptx -o p; sed "s/77/1/" o | cmp - p; export FAKE_PTX=same.ptx; SOURCE_DATE_EPOCH=77 cicc cicc x -o p; cmp o p'
 case_ 'SOURCE_DATE_EPOCH that makes no sense breaks nothing' 'for e in x 1.5 -3; do rm -f log; SOURCE_DATE_EPOCH=$e exits 0 front ptxas in.ptx -o o; cmp o want.ptx; not says SOURCE_DATE; grep -q "\"warning\": \"SOURCE_DATE_EPOCH is no number" log; done
     SOURCE_DATE_EPOCH=x PTXOPT_LIMIT=x front ptxas in.ptx -o o; tail -1 log | grep -q "SOURCE_DATE.*; PTXOPT_LIMIT takes"; export SOURCE_DATE_EPOCH=x; exits 1 front --reproducible -- ptxas in.ptx -o p; says "is a number of seconds"; PTXOPT_LOG= exits 0 front ptxas in.ptx -o o; [ "$(grep -c "warning: SOURCE_DATE" said)" = 1 ]'
+
+# ---- remarks of a build -------------------------------------------------------------------------------------------
+# name_of N: the name that nvcc gives the temporary PTX of kernel.cu in its Nth process.
+name_of() { echo "tmpxft_00$1a1b2_00000000-6_kernel.cu.ptx"; }
+case_ '--remarks: each call appends its own' 'front --remarks=r -- ptxas in.ptx -o o; n=$(grep -c "^--- " r); [ "$n" -gt 2 ]; cp r one; front --remarks=r -- ptxas in.ptx -o o; cat one one | cmp - r; front --remarks=r -- ptxas bad.ptx -o o; cat one one | cmp - r
+    rm r; seq 30 | PTXOPT_LOG= FAKE_CALLS=/dev/null xargs -P 30 -I{} "$BUILD/ptxopt-ptxas" --remarks=r -- ptxas in.ptx -o o.{} >o 2>&1; for i in $(seq 30); do cat one; done | cmp - r'
+case_ 'remarks name the source, or what nvcc would keep, and no temporary file' '{ cat in.ptx; printf "%s\n" ".entry k() {" ".loc 1 7 2" "bra X; X: bra Y; ret; Y: ret; }" ".file 1 \"d/fold.cu\""; } >"$(name_of 1)"; exits 0 front --remarks=r -- ptxas "$PWD/$(name_of 1)" -o o; not grep -q tmpxft r; grep -q "^DebugLoc: .*File: .d/fold.cu., Line: 7, Column: 2" r; grep -A3 "^Name: *BlockSizeUnknown" r | grep -q d/fold.cu; grep -q "^DebugLoc: .*File: .kernel.cu.ptx., Line: " r; grep -q "^  - Ptx: .kernel.cu.ptx." r
+    grep -q "\"source\": \"kernel.cu.ptx\"" log; grep -q "\"input\": \"[^\"]*/tmpxft" log; for n in tmpxft_1 tmpxft_00-6_ tmpxft_0g-6_k.ptx tmpxft_00-_k.ptx; do cp in.ptx $n; front --remarks=$n.r -- ptxas $n -o o; grep -q "File: .$n" $n.r; done'
+case_ 'PTXOPT_REMARKS: a file for each text' 'sed "s/fold/other/" in.ptx >b.ptx; cp in.ptx "$(name_of 1)"; cp in.ptx "$(name_of 2)"; cp b.ptx "$(name_of 3)"; export PTXOPT_REMARKS=d; for i in 1 2 3; do front --remarks=all -- ptxas "$(name_of $i)" -o o; done; [ "$(ls d | wc -l)" = 2 ]; ls d | grep -q "^kernel.cu.[0-9a-f]*.opt.yaml$"
+    cat d/* | sort >in_d; cat all | sort -u >in_all; sort -u in_d | cmp - in_all; export FAKE_PTX=in.ptx; cicc cicc x -o made.ptx; ls d | grep -q "^made.[0-9a-f]*.opt.yaml"; cmp made.ptx want.ptx'
+case_ 'remarks that cannot be written break nothing' 'for d in in.ptx no/d /proc/d; do rm -f log; PTXOPT_REMARKS=$d exits 0 front ptxas in.ptx -o o; cmp o want.ptx; grep -q "warning.*remarks cannot be written to .$d.: " log; done; for r in no/r /dev/full .; do rm -f log; exits 0 front --remarks=$r -- ptxas in.ptx -o o; cmp o want.ptx; grep -q "remarks cannot be written to .$r.: " log; done
+    PTXOPT_LOG= PTXOPT_REMARKS=in.ptx exits 0 front ptxas in.ptx -o o; [ "$(grep -c "warning: the remarks cannot" said)" = 1 ]; PTXOPT_REMARKS= front ptxas in.ptx -o o'
+case_ 'the log counts functions, and says what makes it hard for ptxas' 'front ptxas in.ptx -o o; grep -q "\"functions\": [1-9][0-9]*, \"changed\": 1," log; grep -q "\"advice\": \[{\"name\": \"[A-Za-z]*\", \"function\": \"[a-z]*\", \"what\": \"" log; rm log; front ptxas same.ptx -o o; grep -q "\"changed\": 0" log; rm log; front ptxas bad.ptx -o o; not grep -q "functions\|advice" log'
+case_ '--explain in a build goes to standard error' 'exits 0 front --explain -- ptxas in.ptx -o o; cmp o want.ptx; says "^fold$"; says "^in.ptx: 1 function, 1 changed"; not grep -q changed out; cp in.ptx "$(name_of 1)"; exits 0 front --explain -- ptxas "$(name_of 1)" -o o; says "^kernel.cu.ptx: 1 function"'
+
+# ---- a ptxas that takes long ---------------------------------------------------------------------------------------
+slow_ptxas() { mv bin/ptxas bin/real; printf "#!/bin/sh\ncase \"\$*\" in $1) exec sleep 60 ;; esac\nexec \"$PWD/bin/real\" \"\$@\"\n" >bin/ptxas; chmod +x bin/ptxas; }
+case_ 'PTXOPT_PTXAS_LIMIT: the next lower level' 'slow_ptxas "*-O[12]*) ;; *"; PTXOPT_PTXAS_LIMIT=0.2 exits 0 front ptxas in.ptx -o o; cmp o want.ptx; [ "$(cat said)" = "ptxas info: in.ptx" ]; grep -q "\"slow_kernels\": \[\"fold\"[^]]*\], \"ptxas_level\": 2" log; grep -q "did not end within 0.[0-9]* seconds over fold.*: it is assembled at -O2" log; logged optimized
+    tail -1 calls | grep -q -e "-o o -O2$"; PTXOPT_LOG= PTXOPT_PTXAS_LIMIT=0.2 exits 0 front ptxas in.ptx -o o; says "warning: ptxas did not end within"'
+case_ 'PTXOPT_PTXAS_LIMIT: of what does not change, and of what is asked for' 'slow_ptxas "*-O1*) ;; *"; export PTXOPT_PTXAS_LIMIT=0.2; for o in -O2 --opt-level=2 "--opt-level 2" -O=2 --opt-level=3; do rm -f o log; exits 0 front ptxas $o same.ptx -o o; cmp o same.ptx; grep -q "\"ptxas_level\": 1" log; tail -1 calls | grep -q "^same.ptx -o o -O1"; logged unchanged; done'
+case_ 'PTXOPT_PTXAS_LIMIT: the last level has no limit, and what ptxas says and its status stay' 'printf "#!/bin/sh\ncase \"\$*\" in *-O0*) sleep 1; echo last >&2; exit 7 ;; *) exec sleep 60 ;; esac\n" >bin/ptxas; PTXOPT_PTXAS_LIMIT=0.1 exits 7 front ptxas same.ptx -o o; [ "$(cat said)" = last ]; grep -q "\"ptxas_level\": 0, \"status\": 7" log'
+case_ 'PTXOPT_PTXAS_LIMIT that is long enough, or none' 'for l in 100 0 off ""; do PTXOPT_PTXAS_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; PTXOPT_PTXAS_LIMIT=$l exits 0 front ptxas same.ptx -o o; done; not grep -q "slow_kernels\|warning" log'
+case_ 'PTXOPT_PTXAS_LIMIT that makes no sense breaks nothing' 'for l in x -1 5s; do rm -f log; PTXOPT_PTXAS_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; grep -q "\"warning\": \"PTXOPT_PTXAS_LIMIT takes a number" log; done'
+case_ 'PTXOPT_PTXAS_LIMIT and signals' 'export FAKE_SLEEP=20 PTXOPT_PTXAS_LIMIT=30; "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o & f=$!; wait_for pid; kill -TERM $f; s=0; wait $f || s=$?; [ $s = 143 ]; gone "$(cat pid)"; calls 1'
 case_ 'PTXOPT_LOG that cannot be written' 'PTXOPT_LOG=/dev/full exits 0 front ptxas in.ptx -o o; PTXOPT_LOG=$PWD/no/log exits 0 front ptxas in.ptx -o o
     cmp o want.ptx; not says ptxopt'
 case_ 'PTXOPT_PTXAS' 'mv bin/ptxas other; PTXOPT_PTXAS=$PWD/other front ptxas in.ptx -o o; cmp o want.ptx'

@@ -22,7 +22,7 @@ cat >"$WORK/ptxas" <<'END'
 [ "$1" = --version ] && exec "$PTXAS" --version
 . tests/lib.sh
 made=$(assemble "$2" "${1#-arch=}") || { cat "$made" >&2; exit 1; }
-cp "$made" "${3#--output-file=}"
+for word; do case $word in --output-file=*) cp "$made" "${word#*=}" ;; esac; done
 END
 chmod +x "$WORK/ptxas"
 

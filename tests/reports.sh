@@ -19,7 +19,7 @@ cp examples/hash_table.clang.ptx "$WORK/input/slow.ptx"
 cat >"$WORK/input/ptxas" <<'END'
 #!/bin/sh
 out= last=
-for word; do case $word in --output-file=*) out=${word#*=} ;; *) last=$word ;; esac; done
+for word; do case $word in --output-file=*) out=${word#*=} ;; -v) ;; *) last=$word ;; esac; done
 case "$*" in *--version*) echo 'Cuda compilation tools, release 99.1, V99.1.2'; exit 0 ;; esac
 case ${FAKE:-} in
 crash) kill -SEGV $$ ;;
@@ -67,6 +67,13 @@ case_ 'bad usage' 'exits 2 report; says "no input file"; exits 2 report --format
 case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "/^Pass: *ptxas/{N;d;};s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]" >names
     [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/pipeline/story_words.def" || { echo "$name has no words"; false; }; done <names'
 case_ 'help and version' 'exits 0 report --help; grep -q "^usage: ptxopt-report" out; exits 0 report --version; grep -q "^ptxopt-report .*commit" out'
+# build_log: three calls, of which one failed and one was reverted and slow, and lines that are none
+build_log() { printf "%s\\n" "{\"program\": \"ptxas\", \"input\": \"/tmp/x.ptx\", \"source\": \"a \\\"b\\\".ptx\", \"result\": \"optimized\", \"functions\": 7, \"changed\": 3, \"reverted\": [{\"function\": \"k\", \"how\": \"left alone\", \"why\": \"cycles [1] to {2}\"}], \"held_back\": 1, \"slow_kernels\": [\"k\", \"l\"], \"ptxas_level\": 2, \"status\": 0, \"run_ms\": 1500.000, \"optimize_ms\": 250.5}" \
+    "" "{\"input\": \"b.ptx\", \"result\": \"failed\", \"reason\": \"the text was not taken\", \"warning\": \"odd\", \"optimize_ms\": 1.000}" "nonsense" "{\"result\": \"strange\"}" "{\"input\": \"b.ptx\", \"result\": \"unchanged\", \"new\": {\"x\": [1, {\"y\": \"}\"}]}, \"functions\": 2, \"changed\": 0}"; printf "{\"input\": \"c.ptx\", \"result\": \"optim"; }
+case_ '--log sums a build up' 'build_log >log; exits 0 report --log=log; head -1 out | grep -q "^log: 3 calls over 2 files$"; grep -q "^    1 optimized, 1 unchanged, 0 bypassed, 1 failed$" out; grep -q "^    9 functions, 3 changed by the phases, 1 reverted by the guard$" out; grep -q "^    0.2[0-9]* s in the optimizer, 1.500 s in ptxas" out; grep -q "^    3 lines left out" out
+    grep -q "^    a \"b\".ptx: k: left alone: cycles .1. to {2}$" out; grep -q "^    b.ptx: the text was not taken$" out; grep -q "^    a \"b\".ptx: assembled at -O2: k, l$" out; grep -q "^    b.ptx: odd$" out; report --log=log -o o; report --log=log | cmp - o'
+case_ '--log that cannot be read, or holds nothing' 'exits 1 report --log=none; says "cannot read .none.: No such"; exits 1 report --log=none -o o; [ ! -e o ]; : >log; exits 0 report --log=log; grep -q "^log: 0 calls over 0 files" out; exits 2 report --log=log in.ptx; says "reads no PTX: not with .in.ptx."; head -c 4000 /dev/urandom >log; exits 0 report --log=log; exits 1 report --log=log -o none/r'
+case_ '--log of many failures lists twenty' 'for i in $(seq 30); do echo "{\"input\": \"$i.ptx\", \"result\": \"failed\"}"; done >log; exits 0 report --log=log; [ "$(grep -c "no reason is given" out)" = 20 ]; grep -q "^    and 10 more" out'
 case_ 'a file that is missing' 'exits 1 report --ptxas=./ptxas none.ptx; says "cannot read .none.ptx.: No such file"'
 case_ 'a file that is no PTX' 'echo nonsense >bad.ptx; exits 1 report --ptxas=./ptxas bad.ptx; says "^bad.ptx:1:1: error"'
 case_ 'a ptxas that crashes' 'FAKE=crash unjudged "ended by signal 11 over the original"'
@@ -88,6 +95,7 @@ else
         grep -q "\"phase\": \"switch-lowering\", \"name\": \"SwitchTable\", \"source\": null, \"line\": " out; grep -q "\"story\": \"Switch of 21 cases" out
         cp in.ptx ä.ptx; exits 0 report --ptxas=./ptxas --format=json ä.ptx; is_json out; grep -q "\"path\": \"ä.ptx\"" out'
     case_ 'what ptxas spills, and other advice' 'cp "$TOP/tests/guard/spills.ptx" .; exits 0 report --ptxas=./ptxas --all spills.ptx; tr -s "\n " " " <out | grep -q "For ptxas: ptxas spills [0-9]* bytes: try"; exits 0 report --ptxas=./ptxas --all --format=json in.ptx -o r; is_json r; grep -q "\"phase\": \"ptxas\", \"name\": \"BlockSizeUnknown\"" r'
+    case_ 'the time that ptxas took for each kernel' 'exits 0 report --ptxas=./ptxas switch.ptx; grep -q "^        compiled in [1-9][0-9]* ms before and [1-9][0-9]* ms after" out; exits 0 report --ptxas=./ptxas --format=json switch.ptx; grep -q "\"compile_ms\": \[[0-9]*[.][0-9]*[1-9]" out; is_json out; exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "| [1-9][0-9]* to [1-9][0-9]* |$" out'
     case_ 'Markdown' 'exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "^### .bytecode.$" out; grep -q "^| ptxas 99.1 sm_75 | better | [0-9]* to [0-9]* |" out
         [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
     case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'

@@ -34,6 +34,7 @@ typedef VEC(Tuned) VecTuned;
 typedef struct Spilled {
     const char *function;
     u64 bytes;
+    const char *advice; /* what is said of it where the function's text is not at hand */
 } Spilled;
 typedef VEC(Spilled) VecSpilled;
 
@@ -62,6 +63,7 @@ struct PipelineConfig {
                        const char *phase); /* called when a step has changed the function, or NULL */
     void *user;
     const RemarkTaker *remark_taker; /* gets remarks in addition to the file; NULL: nobody */
+    const char *build_name;          /* RemarkWriter.build_name */
     const char *dump_cfg;            /* a directory, made if need be; NULL: none */
 };
 

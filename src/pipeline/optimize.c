@@ -50,7 +50,8 @@ static ToolStatus run_pipeline(const Options *options, const Validator *validato
     if (validator)
         validator->end(proof, result == PIPELINE_OK, diag, remarks);
     if (explanation && result == PIPELINE_OK)
-        explain_print(options->explain_to_messages ? stderr : stdout, explanation, m, diag->file);
+        explain_print(options->explain_to_messages ? stderr : stdout, explanation, m,
+                      config.build_name ? config.build_name : diag->file);
     if (explanation)
         explain_end(explanation);
     arena_free(&arena);
@@ -107,6 +108,8 @@ static ToolStatus optimize_text(const Options *options, const Validator *validat
         status = write_module(options, reading.module, stats);
     if (status == TOOL_OK)
         options_print_stats(options, stats, stderr);
+    if (status == TOOL_OK && options->counts)
+        *options->counts = (FunctionCounts){stats->functions, stats->changed};
     reading_free(&reading);
     return status;
 }

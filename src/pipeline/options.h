@@ -11,6 +11,11 @@ typedef enum StatsForm { STATS_NONE, STATS_TEXT, STATS_JSON } StatsForm;
 /* What becomes of changed functions that --prove does not prove. */
 typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRICT } Proving;
 
+/* What became of a file's functions. */
+typedef struct FunctionCounts {
+    u32 functions, changed;
+} FunctionCounts;
+
 typedef struct Options {
     const char *input, *output;         /* "-": standard input, standard output; input NULL: not named yet */
     const char *input_name;             /* the name of the input in messages; NULL: its path */
@@ -20,6 +25,7 @@ typedef struct Options {
     const char *shadow, *cuda;          /* the folders of --install-shadow and --cuda; NULL: not given */
     const char *guard_by;               /* the ptxas of --guard; "": any that is found; NULL: no guard */
     bool guard_off, guard_search;       /* --guard=off, --guard=search */
+    FunctionCounts *counts;             /* are set after a run that ended well; NULL: nobody asks */
     bool wants_spills;                  /* the guard notes what ptxas spills */
     const char *guard_arch;             /* NULL: the target that the text names */
     u32 guard_limit;                    /* the seconds that ptxas may take; 0: not given */

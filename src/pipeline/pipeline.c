@@ -307,6 +307,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     runner.sink = sink_of(&runner, remarks || config->remark_taker);
     remarks_init(&runner.remarks, remarks, diag);
     runner.remarks.taker = config->remark_taker;
+    runner.remarks.build_name = config->build_name;
     choices_init(&runner.choices, config, m, diag);
     if (m->untouchable && config->sequence.n > 0)
         remark(&runner, NULL, "Untouchable", m->untouchable_at, m->untouchable);

@@ -93,6 +93,15 @@ static const DebugLoc *loc_in_force(RemarkWriter *writer, const Function *fn, u3
     return loc && loc->offset >= fn->open.beg ? loc : NULL;
 }
 
+/* The first .loc in fn's body; NULL if there is none. */
+static const DebugLoc *first_loc(RemarkWriter *writer, const Function *fn)
+{
+    const DebugLoc *before = loc_in_force(writer, fn, fn->open.beg);
+    u32 first = before ? (u32)(before - writer->locs.v) + 1
+                       : partition_point(k, 0, writer->locs.n, writer->locs.v[k].offset < fn->open.beg);
+    return first < writer->locs.n && writer->locs.v[first].offset < fn->close.end ? &writer->locs.v[first] : NULL;
+}
+
 static const DebugFile *debug_file(const RemarkWriter *writer, u64 number)
 {
     for (u32 i = 0; i < writer->files.n; i++)
@@ -155,20 +164,48 @@ static Str unescaped(Arena *arena, Str name)
     return (Str){plain, len};
 }
 
-static void put_yaml(FILE *out, const Remark *r, Str ptx, u32 column, const DebugLoc *loc, Str file)
+static void put_head(FILE *out, const Remark *r)
 {
     static const char *const tag[] = {
         [REMARK_PASSED] = "Passed", [REMARK_MISSED] = "Missed", [REMARK_ANALYSIS] = "Analysis"};
     fprintf(out, "--- !%s\nPass:            %s\nName:            %s\n", tag[r->kind], r->pass, r->name);
-    put_debug_loc(out, "", ptx, r->line, column);
+}
+
+static void put_message(FILE *out, const Remark *r)
+{
     fputs("Function:        ", out);
     put_scalar(out, str_of(r->function));
     fputs("\nArgs:\n", out);
     put_argument(out, "String", str_of(r->message));
+}
+
+static void put_yaml(FILE *out, const Remark *r, Str ptx, u32 column, const DebugLoc *loc, Str file)
+{
+    put_head(out, r);
+    put_debug_loc(out, "", ptx, r->line, column);
+    put_message(out, r);
     if (r->source) {
         put_argument(out, "String", str_of(" (from "));
         put_argument(out, "Source", str_of(r->source));
         put_debug_loc(out, "    ", file, loc->line, loc->column);
+        put_argument(out, "String", str_of(")"));
+    }
+    fputs("...\n", out);
+}
+
+/* The same in a build: the place is in the source where that is known, and the PTX comes second. */
+static void put_build_yaml(FILE *out, const Remark *r, Str ptx, u32 column, const DebugLoc *loc, Str file)
+{
+    put_head(out, r);
+    if (r->source)
+        put_debug_loc(out, "", file, loc->line, loc->column);
+    else
+        put_debug_loc(out, "", ptx, r->line, column);
+    put_message(out, r);
+    if (r->source) {
+        put_argument(out, "String", str_of(" (in "));
+        put_argument(out, "Ptx", ptx);
+        put_debug_loc(out, "    ", ptx, r->line, column);
         put_argument(out, "String", str_of(")"));
     }
     fputs("...\n", out);
@@ -181,12 +218,17 @@ void remarks_write(RemarkWriter *writer, Remark remark, const Function *fn, Span
     Arena arena = {0};
     remark.function = fn ? fn->name->text : "";
     diag_position(writer->diag, whole && fn ? fn->text.beg : at.beg, &remark.line, &column);
-    const DebugLoc *loc = !whole && fn ? loc_in_force(writer, fn, at.beg) : NULL;
+    const DebugLoc *loc = !fn                  ? NULL
+                          : !whole             ? loc_in_force(writer, fn, at.beg)
+                          : writer->build_name ? first_loc(writer, fn)
+                                               : NULL;
     const DebugFile *file = loc ? debug_file(writer, loc->file) : NULL;
     Str plain = file ? unescaped(&arena, file->name) : (Str){"", 0};
     if (file)
         remark.source = arena_printf(&arena, "%s:%" PRIu64 ":%" PRIu64, plain.p, loc->line, loc->column);
-    if (writer->out)
+    if (writer->out && writer->build_name)
+        put_build_yaml(writer->out, &remark, str_of(writer->build_name), column, loc, plain);
+    else if (writer->out)
         put_yaml(writer->out, &remark, str_of(writer->diag->file), column, loc, plain);
     if (writer->taker)
         writer->taker->take(writer->taker->user, &remark);

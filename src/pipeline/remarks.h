@@ -39,6 +39,7 @@ typedef struct RemarkWriter {
     FILE *out;                /* NULL: none is written */
     const RemarkTaker *taker; /* gets each remark; NULL: nobody does */
     Diag *diag;               /* knows lines and columns of the PTX */
+    const char *build_name;   /* in a build, where the PTX is temporary: its name for people; NULL: it is a file to name */
     bool scanned;
     VEC(DebugFile) files;
     VEC(DebugLoc) locs; /* in text order */

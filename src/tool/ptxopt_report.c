@@ -19,6 +19,7 @@ enum ExitStatus { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_USAGE = 2, EXIT_WORSE = 
 enum { MOST_JOBS = 128, MOST_SECONDS = 1000000, DEFAULT_SECONDS = 300 };
 
 static const char usage[] = "usage: ptxopt-report [options] FILE.ptx... [-- OPTIONS-OF-PTXOPT]\n"
+                            "       ptxopt-report [-o FILE] --log=LOG\n"
                             "\n"
                             "Optimizes each file, has ptxas assemble it before and after, and says of each\n"
                             "function what was done, and whether its machine code got better or worse.\n"
@@ -32,6 +33,7 @@ static const char usage[] = "usage: ptxopt-report [options] FILE.ptx... [-- OPTI
                             "                     FILE-WITHOUT-.ptx:FUNCTION TARGET RULE REASON\n"
                             "  --guard            revert what is worse, as the guard of the front does\n"
                             "  --fail-if-worse    exit status 3 where a function is worse that is not allowed\n"
+                            "  --log=LOG          sum up the build whose PTXOPT_LOG is LOG; no file is read\n"
                             "  --jobs=N           processes at a time; default: one for each core\n"
                             "  --limit=SECONDS    how long ptxas may take for one text (default: 300)\n"
                             "  --version          print the version, and exit\n"
@@ -41,7 +43,7 @@ static const char usage[] = "usage: ptxopt-report [options] FILE.ptx... [-- OPTI
                             "usage, or no ptxas; 3 worse, with --fail-if-worse.\n";
 
 typedef struct Request {
-    const char *ptxas, *arch, *format, *output;
+    const char *ptxas, *arch, *format, *output, *log;
     bool fail_if_worse;
     ArgReader args; /* whose operands are the files */
 } Request;
@@ -104,6 +106,7 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
         {"allow", required_argument, NULL, 'w'},
         {"guard", no_argument, NULL, 'g'},
         {"fail-if-worse", no_argument, NULL, 'F'},
+        {"log", required_argument, NULL, 'L'},
         {"jobs", required_argument, NULL, 'j'},
         {"limit", required_argument, NULL, 'l'},
         {"version", no_argument, NULL, 'V'},
@@ -122,6 +125,7 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
         case 'p': request->ptxas = args->argument; break;
         case 'a': request->arch = args->argument; break;
         case 'f': request->format = args->argument; break;
+        case 'L': request->log = args->argument; break;
         case 'A': report->all = true; break;
         case 'w': report->allowed = args->argument; break;
         case 'g': report->guards = true; break;
@@ -143,6 +147,8 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
     }
     if (status == EXIT_DONE && !printer_of(request->format))
         status = complain("--format takes text, markdown, html or json, not", request->format);
+    if (status == EXIT_DONE && request->log)
+        return args->operands.n ? complain("--log reads no PTX: not with", args->operands.v[0]) : EXIT_DONE;
     if (status == EXIT_DONE && !args->operands.n)
         status = complain("no input file: usage: ptxopt-report [options]", "FILE.ptx...");
     return status != EXIT_DONE ? status : take_words(report, argc - own - (own < argc), argv + own + (own < argc));
@@ -212,7 +218,13 @@ static int write_report(Report *report, const Request *request)
 {
     Output output;
     if (output_open(&output, request->output)) {
-        printer_of(request->format)(output.file, report);
+        if (!request->log) {
+            printer_of(request->format)(output.file, report);
+        } else if (!report_print_log(output.file, &report->arena, request->log)) {
+            fprintf(stderr, "ptxopt-report: error: cannot read '%s': %s\n", request->log, strerror(errno));
+            output_discard(&output);
+            return EXIT_TROUBLE;
+        }
         if (output_commit(&output))
             return EXIT_DONE;
     }
@@ -266,7 +278,7 @@ int main(int argc, char **argv)
     Report report = {.jobs = cores > 0 ? (u32)cores : 1, .limit = DEFAULT_SECONDS};
     Request request = {.format = "text", .output = "-"};
     int status = parse_request(&report, &request, argc, argv);
-    if (status == EXIT_DONE)
+    if (status == EXIT_DONE && !request.log)
         status = add_runs(&report, &request);
     bool all_read = true;
     for (u32 i = 0; status == EXIT_DONE && i < request.args.operands.n; i++)

@@ -10,6 +10,7 @@
 #include "check/proof/proof.h"
 #include "judge/guard/guard_inside.h"
 #include "judge/ptxas/child.h"
+#include "pipeline/advice.h"
 
 enum { MOST_ROUNDS = 6 };
 
@@ -117,7 +118,8 @@ static void note_spills(Guard *guard)
         const char *name = cubin->functions[i].name;
         u64 bytes = cubin->functions[i].inner ? 0 : spilled_bytes(guard, name);
         if (bytes)
-            vec_push(&guard->result->spills, ((Spilled){arena_copy(guard->arena, name, strlen(name)), bytes}));
+            vec_push(&guard->result->spills, ((Spilled){arena_copy(guard->arena, name, strlen(name)), bytes,
+                                                        advice_of_spill(guard->arena, bytes, false)}));
     }
 }
 

@@ -257,6 +257,38 @@ int child_start(const char *path, char **argv, int out, int error)
 
 int child_run(const char *path, char **argv, int out, int error) { return child_wait(child_start(path, argv, out, error)); }
 
+typedef struct Single {
+    const char *path;
+    char **argv;
+    int out, error, status;
+    bool *in_time;
+} Single;
+
+static int start_single(void *user, u32 index)
+{
+    const Single *single = user;
+    (void)index;
+    return child_start(single->path, single->argv, single->out, single->error);
+}
+
+static void take_single(void *user, u32 index, int status, bool in_time)
+{
+    Single *single = user;
+    (void)index;
+    single->status = status;
+    *single->in_time = in_time;
+}
+
+int child_run_within(const char *path, char **argv, int out, int error, double seconds, bool *in_time)
+{
+    Single single = {path, argv, out, error, -1, in_time};
+    *in_time = true;
+    if (seconds <= 0)
+        return child_run(path, argv, out, error);
+    child_run_all(&(ChildCrowd){start_single, take_single, &single, 1, seconds, 0, false}, 1);
+    return single.status;
+}
+
 int child_exit_status(int status) { return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CHILD_CANNOT_RUN; }
 
 static bool is_fault(int signal)

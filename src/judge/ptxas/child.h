@@ -33,7 +33,10 @@ int child_wait(int pid);
 /* Runs argv, found as `path`; its standard output and error go to the descriptors, where they are not -1. The wait status. */
 int child_run(const char *path, char **argv, int out, int error);
 
-/* Does the same without waiting: the number of the child, or -1. */
+/* Does the same, but kills a child that runs longer than so many seconds, if not 0: `*in_time` is false then. */
+int child_run_within(const char *path, char **argv, int out, int error, double seconds, bool *in_time);
+
+/* Does the same as child_run() without waiting: the number of the child, or -1. */
 int child_start(const char *path, char **argv, int out, int error);
 
 /* Children that run side by side. */

@@ -37,6 +37,7 @@ typedef struct ReportResult {
     bool known;
     Judgement judgement;
     ReportVerdict verdict;
+    double compile_ms[2]; /* what ptxas says that it took, before and after; 0: it says nothing */
 } ReportResult;
 
 typedef struct ReportKernel {
@@ -106,6 +107,9 @@ char *report_change(Report *report, unsigned long before, unsigned long after);
 /* The graph as SVG, for a page whose colors are CSS variables: by dot(1) where it is at hand, or blocks in a column. */
 void report_put_graph(FILE *out, Report *report, const ReportGraph *graph);
 bool report_has_dot(Report *report);
+
+/* Sums up the build of which the front has kept a log (PTXOPT_LOG). False with errno set: it cannot be read. */
+bool report_print_log(FILE *out, Arena *arena, const char *path);
 
 void report_print_text(FILE *out, Report *report);
 void report_print_markdown(FILE *out, Report *report);

@@ -164,13 +164,46 @@ static bool optimize_contents(Report *report, ReportFile *file, Str contents, Sc
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
 
+static ReportKernel *kernel_named(const ReportFile *file, const char *name)
+{
+    for (u32 k = 0; k < file->kernels.n; k++)
+        if (strcmp(file->kernels.v[k].name, name) == 0)
+            return &file->kernels.v[k];
+    return NULL;
+}
+
+/* Takes the times that `ptxas -v` tells: "Compiling entry function 'NAME' for 'sm_80'", and later "Compile time = 12.3 ms". */
+static void take_times(ReportFile *file, u32 run, int side, const Trial *trial)
+{
+    static const char begins[] = "Compiling entry function '", took[] = "Compile time = ";
+    size_t bytes = 0;
+    char *said = trial->error.fd >= 0 ? scratch_read(&trial->error, &bytes) : NULL, *rest = said, *line;
+    ReportKernel *kernel = NULL;
+    while (rest && (line = strsep(&rest, "\n"))) {
+        char *name = strstr(line, begins), *time = strstr(line, took);
+        if (name) {
+            name += sizeof begins - 1;
+            name[strcspn(name, "'")] = '\0';
+            kernel = kernel_named(file, name);
+        } else if (time && kernel) {
+            kernel->results[run].compile_ms[side] = strtod(time + sizeof took - 1, NULL);
+        }
+    }
+    free(said);
+}
+
 /* Why there is no machine code, and the first line that ptxas said about it. */
 static const char *with_message(Report *report, const Trial *trial, const char *trouble)
 {
+    static const char info[] = "ptxas info ";
     size_t bytes = 0;
-    char *said = trial->error.fd >= 0 ? scratch_read(&trial->error, &bytes) : NULL;
-    if (said && bytes)
-        trouble = arena_printf(&report->arena, "%s: %.*s", trouble, (int)strcspn(said, "\n"), said);
+    char *said = trial->error.fd >= 0 ? scratch_read(&trial->error, &bytes) : NULL, *line = said;
+    while (line && strncmp(line, info, sizeof info - 1) == 0) {
+        line = strchr(line, '\n');
+        line += line != NULL;
+    }
+    if (line && *line)
+        trouble = arena_printf(&report->arena, "%s: %.*s", trouble, (int)strcspn(line, "\n"), line);
     free(said);
     return trouble;
 }
@@ -199,14 +232,6 @@ static void judge_run(Report *report, ReportFile *file, u32 run, const Cubin *be
         if (result->known)
             remark_spills(report, &file->kernels.v[k], j->moved.spilled[1]);
     }
-}
-
-static ReportKernel *kernel_named(const ReportFile *file, const char *name)
-{
-    for (u32 k = 0; k < file->kernels.n; k++)
-        if (strcmp(file->kernels.v[k].name, name) == 0)
-            return &file->kernels.v[k];
-    return NULL;
 }
 
 static bool group_is_worse(const ReportFile *file, u32 run, const Parts *parts, u32 group)
@@ -244,8 +269,18 @@ static void read_run(Report *report, ReportFile *file, u32 run, const Assembler 
         file->trouble[run] = with_message(report, after, trouble);
     else
         judge_run(report, file, run, &before->cubin, after ? &after->cubin : &before->cubin);
+    take_times(file, run, 0, before);
+    take_times(file, run, 1, after ? after : before);
     if (!trouble && report->guards)
         revert_worse(file, run);
+}
+
+static void ask_for_times(Arena *arena, AssembleCommand *command)
+{
+    char **argv = arena_array(arena, char *, (u32)command->count + 2);
+    memcpy(argv, command->argv, sizeof *argv * (u32)command->count);
+    argv[command->count++] = arena_printf(arena, "-v");
+    command->argv = argv;
 }
 
 /* A text that did not change is assembled once. */
@@ -261,6 +296,7 @@ static void assemble_file(Report *report, ReportFile *file, Scratch *made)
     for (u32 r = 0; r < runs; r++) {
         command[r] = assemble_call(&report->arena, report->runs.v[r].ptxas, report->runs.v[r].arch, file->path);
         file->arch[r] = command[r].argv[1] + strlen("-arch=");
+        ask_for_times(&report->arena, &command[r]);
         for (u32 side = 0; side < sides; side++) {
             Trial *one = trials[count++] = &trial[2 * r + side];
             trial_init(one);

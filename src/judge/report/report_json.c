@@ -27,6 +27,7 @@ static void put_result(FILE *out, const ReportResult *result, u32 run)
     put_pair(out, "instructions", j->moved.instructions);
     fprintf(out, ", \"cycles\": [%.1f, %.1f]", j->moved.cycles[0], j->moved.cycles[1]);
     put_pair(out, "spilled_bytes", j->moved.spilled);
+    fprintf(out, ", \"compile_ms\": [%.3f, %.3f]", result->compile_ms[0], result->compile_ms[1]);
     put_pair(out, "registers", j->moved.registers);
     put_pair(out, "shared_bytes", j->moved.shared);
     put_pair(out, "barriers", j->moved.barriers);

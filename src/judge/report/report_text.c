@@ -32,6 +32,9 @@ static void text_kernel(FILE *out, Report *report, const ReportFile *file, const
             continue;
         fprintf(out, "    %s: %s: %s\n", report_run_name(report, file, r), report_verdict_name(kernel->results[r].verdict),
                 describe(report, &kernel->results[r]));
+        if (kernel->results[r].compile_ms[0] > 0)
+            fprintf(out, "        compiled in %.0f ms before and %.0f ms after\n", kernel->results[r].compile_ms[0],
+                    kernel->results[r].compile_ms[1]);
     }
 }
 
@@ -75,7 +78,7 @@ static void markdown_row(FILE *out, Report *report, const ReportFile *file, u32 
     fprintf(out, " %s |", report_change(report, m->spilled[0], m->spilled[1]));
     fprintf(out, " %s |", report_change(report, m->registers[0], m->registers[1]));
     fprintf(out, " %s |", m->warps_unknown ? "unknown" : report_change(report, m->warps[0], m->warps[1]));
-    fprintf(out, " %d |\n", m->unrolled);
+    fprintf(out, " %d | %.0f to %.0f |\n", m->unrolled, result->compile_ms[0], result->compile_ms[1]);
 }
 
 static void markdown_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)
@@ -88,8 +91,8 @@ static void markdown_kernel(FILE *out, Report *report, const ReportFile *file, c
             continue;
         if (!any)
             fputs("\n\n| ptxas | verdict | instructions | cycles | spilled bytes | registers | warps | loops newly "
-                  "unrolled |\n"
-                  "|---|---|---|---|---|---|---|---|\n",
+                  "unrolled | compile time, ms |\n"
+                  "|---|---|---|---|---|---|---|---|---|\n",
                   out);
         any = true;
         markdown_row(out, report, file, r, &kernel->results[r]);

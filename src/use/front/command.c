@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { USUAL_LEVEL = 3 }; /* of ptxas */
+
 typedef enum Argument { ARGUMENT_NONE, ARGUMENT_VALUE } Argument;
 
 typedef enum Effect {
@@ -69,13 +71,24 @@ static void take_effect(FrontCommand *command, Effect effect, const char *value)
         command->output = value;
 }
 
+static void take_level(FrontCommand *command, const char *value, int from, int to)
+{
+    if (!value || value[0] < '0' || value[0] > '9' || value[1])
+        return;
+    command->level = value[0] - '0';
+    command->level_from = from;
+    command->level_to = to;
+}
+
 /* `-O3` and `-m64`: a letter and its number in one word. */
-static bool take_joined(FrontCommand *command, const char *name)
+static bool take_joined(FrontCommand *command, const char *name, int at)
 {
     if ((name[0] != 'O' && name[0] != 'm') || name[1] < '0' || name[1] > '9')
         return false;
-    if (name[0] == 'O')
+    if (name[0] == 'O') {
         take_effect(command, EFFECT_LEVEL, name + 1);
+        take_level(command, name + 1, at, at + 1);
+    }
     return true;
 }
 
@@ -86,9 +99,10 @@ static int take_option(FrontCommand *command, int argc, char **argv, int at, boo
     size_t len = strcspn(name, "=");
     const char *value = name[len] ? name + len + 1 : NULL;
     const PtxasOption *option = find_option(name, len);
+    int from = at;
     *known = option || value;
     if (!option) {
-        *known |= take_joined(command, name);
+        *known |= take_joined(command, name, at);
         return at + 1;
     }
     bool next = option->argument == ARGUMENT_VALUE && !value && !str_is((Str){name, (u32)len}, "O");
@@ -97,6 +111,8 @@ static int take_option(FrontCommand *command, int argc, char **argv, int at, boo
     take_effect(command, option->effect, value);
     if (option->effect == EFFECT_OUTPUT && value)
         command->output_at = at;
+    if (option->effect == EFFECT_LEVEL)
+        take_level(command, value, from, at + 1);
     return at + 1;
 }
 
@@ -112,7 +128,7 @@ static void choose_input(FrontCommand *command, const Operands *certain, const O
 
 FrontCommand front_ptxas_command(int argc, char **argv)
 {
-    FrontCommand command = {0};
+    FrontCommand command = {.level = USUAL_LEVEL};
     Operands certain = {0}, doubtful = {0};
     bool known = true;
     for (int at = 1; at < argc;) {

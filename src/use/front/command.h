@@ -7,9 +7,11 @@
 typedef struct FrontCommand {
     const char *bypass; /* why ptxas gets the call as it is, in words; NULL: it assembles argv[input] */
     bool asks_version;
-    int input;          /* index into argv; 0: none */
-    const char *output; /* name of the output file; NULL: none is given */
-    int output_at;      /* index of the word that ends with it; 0: none */
+    int input;                /* index into argv; 0: none */
+    const char *output;       /* name of the output file; NULL: none is given */
+    int level;                /* of -O; 3 where none is given */
+    int level_from, level_to; /* the words that say so: argv[level_from .. level_to - 1] */
+    int output_at;            /* index of the word that ends with it; 0: none */
 } FrontCommand;
 
 /* argv[0] is the program. The names point into argv. */

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "use/front/command.h"
 #include "use/front/limit.h"
 #include "use/front/log.h"
+#include "use/front/records.h"
 #include "judge/ptxas/real.h"
 #include "judge/ptxas/scratch.h"
 #include "base/source.h"
@@ -50,6 +52,13 @@ typedef struct Front {
     Options options;
     const char *real; /* path of the program */
     FrontCommand asked;
+    double ptxas_limit;  /* seconds that ptxas may take for the input at the level asked for; 0: no limit */
+    const char *kernels; /* names of those in the input, if there is a limit */
+    const char *remarks, *remarks_folder; /* the file of --remarks and the folder of PTXOPT_REMARKS; NULL: none */
+    const char *records_of;               /* the text that they are about */
+    Scratch records, advice;              /* what goes there; remarks about ptxas, as FrontLog has them */
+    FunctionCounts *counts;               /* shared with the optimizer's process; functions 0: it has not ended well */
+    RemarkTaker taker;
     FrontLog log;
 } Front;
 
@@ -103,6 +112,22 @@ static void warn(Front *front, const char *warning)
     if (!log || !*log)
         fprintf(stderr, "%s: warning: %s\n", front->name, warning);
     front->log.warning = before ? arena_printf(&front->arena, "%s; %s", before, warning) : warning;
+}
+
+static void take_ptxas_limit(Front *front, const char *input)
+{
+    const char *warning = NULL;
+    Str text;
+    front->ptxas_limit = limit_of_ptxas(getenv("PTXOPT_PTXAS_LIMIT"), &warning);
+    if (warning)
+        warn(front, warning);
+    if (front->ptxas_limit <= 0 || !source_read(input, &text))
+        return;
+    u32 kernels = limit_kernels(&front->arena, text, &front->kernels);
+    source_free(&text);
+    front->ptxas_limit *= kernels ? kernels : 1;
+    if (front->ptxas_limit < front->options.guard_limit)
+        front->options.guard_limit = (u32)front->ptxas_limit + 1;
 }
 
 static void take_limit(Front *front, const char *input)
@@ -245,15 +270,138 @@ static void find_program(Front *front)
         front->command.v[0] = arena_copy(&front->arena, front->real, strlen(front->real));
 }
 
+/* ---- what is said of it --------------------------------------------------------------------------------------------- */
+
+static void tell(Scratch *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void take_advice(void *user, const Remark *remark)
+{
+    Front *front = user;
+    if (strcmp(remark->pass, "ptxas") == 0)
+        tell(&front->advice, "%s\t%s\t%s\n", remark->name, remark->function, remark->message);
+}
+
+/* Remarks go to a file without a name first: they are delivered with what they are about. */
+static void take_records(Front *front, const char *input)
+{
+    const char *log = getenv("PTXOPT_LOG"), *folder = getenv("PTXOPT_REMARKS");
+    const char *name = records_name(&front->arena, input);
+    front->log.source = name == input ? NULL : name;
+    front->options.pipeline.build_name = name;
+    front->remarks = front->options.remarks;
+    front->remarks_folder = folder && *folder ? folder : NULL;
+    if ((front->remarks || front->remarks_folder) && scratch_open(&front->records))
+        front->options.remarks = front->records.path;
+    if (!log || !*log || !scratch_open(&front->advice))
+        return;
+    front->taker = (RemarkTaker){take_advice, front};
+    front->options.pipeline.remark_taker = &front->taker;
+    front->options.wants_spills = true;
+    void *shared = mmap(NULL, sizeof *front->counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    front->options.counts = front->counts = shared == MAP_FAILED ? NULL : shared;
+}
+
+static void warn_of_records(Front *front, const char *path)
+{
+    warn(front, arena_printf(&front->arena, "the remarks cannot be written to '%s': %s", path, strerror(errno)));
+}
+
+/* `input` is what the text was that the remarks are about. */
+static void deliver_records(Front *front, const char *input)
+{
+    if (front->records.fd < 0)
+        return;
+    if (front->remarks && !records_append(front->remarks, &front->records))
+        warn_of_records(front, front->remarks);
+    if (front->remarks_folder &&
+        !records_write(&front->arena, front->remarks_folder, front->options.pipeline.build_name, input, &front->records))
+        warn_of_records(front, front->remarks_folder);
+    scratch_close(&front->records);
+}
+
+/* Writes the line of the log. Of a call that failed, nothing that the optimizer said holds. */
+static void finish(Front *front)
+{
+    bool good = strcmp(front->log.result, "optimized") == 0 || strcmp(front->log.result, "unchanged") == 0;
+    size_t bytes = 0;
+    char *said = good && front->advice.fd >= 0 ? scratch_read(&front->advice, &bytes) : NULL;
+    front->log.advice = said;
+    if (good && front->counts && front->counts->functions)
+        front->log.counts = front->counts;
+    if (good)
+        deliver_records(front, front->records_of);
+    front_log(&front->log);
+    free(said);
+    scratch_close(&front->advice);
+    front->log.advice = NULL;
+}
+
 /* ---- how a call ends -------------------------------------------------------------------------------------------- */
+
+/* The command at this level of ptxas. */
+static char **command_at_level(Front *front, int level)
+{
+    const FrontCommand *asked = &front->asked;
+    char **argv = arena_array(&front->arena, char *, front->command.n + 1);
+    u32 count = 0;
+    for (int i = 0; i < (int)front->command.n - 1; i++)
+        if (i < asked->level_from || i >= asked->level_to)
+            argv[count++] = front->command.v[i];
+    argv[count] = arena_printf(&front->arena, "-O%d", level);
+    return argv;
+}
+
+static void tell_slow(Front *front, double seconds, int level)
+{
+    front->log.slow_kernels = front->kernels;
+    front->log.level = level;
+    warn(front, arena_printf(&front->arena, "ptxas did not end within %g seconds over %s: it is assembled at -O%d", seconds,
+                             *front->kernels ? front->kernels : "the text", level));
+}
+
+/* Runs ptxas: at the level asked for, and, while it takes too long, at the one below. Its last run may take as long as it likes. The
+ * wait status. */
+static int run_ptxas(Front *front, Scratch *out, Scratch *error)
+{
+    int level = front->asked.level;
+    bool in_time = true;
+    double limit = front->ptxas_limit;
+    int status = child_run_within(front->real, front->command.v, out->fd, error->fd, limit, &in_time);
+    while (!in_time && !child_caught() && level > 0 && scratch_clear(out) && scratch_clear(error)) {
+        tell_slow(front, limit, --level);
+        status =
+            child_run_within(front->real, command_at_level(front, level), out->fd, error->fd, level ? limit : 0, &in_time);
+    }
+    return status;
+}
+
+static void copy_out(const Front *front, const Scratch *from, FILE *to);
+
+/* Assembles the original, and ends. Returns only where there are no temporary files. */
+static void assemble_within_limit(Front *front)
+{
+    Scratch out = {.fd = -1}, error = {.fd = -1};
+    if (!scratch_open(&out) || !scratch_open(&error))
+        return;
+    double start = clock_now();
+    int status = run_ptxas(front, &out, &error);
+    front->log.run_ms = 1e3 * (clock_now() - start);
+    front->log.status = child_exit_status(status);
+    finish(front);
+    copy_out(front, &out, stdout);
+    copy_out(front, &error, stderr);
+    child_end_as(status, child_ended_by(status));
+}
 
 /* Takes the place of this process with the original command. */
 static void __attribute__((noreturn)) pass_on(Front *front, const char *result, const char *reason)
 {
     front->log.result = result;
     front->log.reason = reason;
+    if (front->ptxas_limit > 0)
+        assemble_within_limit(front);
     front->log.status = -1;
-    front_log(&front->log);
+    finish(front);
     child_stop_signals();
     execv(front->real, front->command.v);
     int error = errno;
@@ -369,7 +517,7 @@ static const char *assemble(Front *front, Scratch *text)
     double start = clock_now();
     char *original = front->command.v[front->asked.input];
     front->command.v[front->asked.input] = text->path;
-    int status = child_run(front->real, front->command.v, out.fd, error.fd);
+    int status = run_ptxas(front, &out, &error);
     front->command.v[front->asked.input] = original;
     front->log.run_ms = 1e3 * (clock_now() - start);
 
@@ -378,7 +526,7 @@ static const char *assemble(Front *front, Scratch *text)
     if (good || ending || front->mode == MODE_STRICT) {
         front->log.result = good ? "optimized" : "failed";
         front->log.status = child_exit_status(status);
-        front_log(&front->log);
+        finish(front);
         copy_messages(front, &out, text->path, stdout);
         copy_messages(front, &error, text->path, stderr);
         if (!good && !ending)
@@ -435,6 +583,9 @@ static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
     if (!asked)
         return true;
     front->options.output = files->delivery.text.path;
+    if ((front->records.fd >= 0 && !scratch_clear(&front->records)) ||
+        (front->advice.fd >= 0 && !scratch_clear(&front->advice)))
+        return false;
     return scratch_clear(&files->delivery.text) && scratch_clear(messages) && dup2(messages->fd, STDERR_FILENO) >= 0 &&
            proof_optimize_file(&front->options) == TOOL_OK;
 }
@@ -454,6 +605,8 @@ static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
     for (u32 i = 0; i < result.held_back.n; i++)
         tell(&files->told, "%s\t%s\t%s\n", result.held_back.v[i].name, result.held_back.v[i].how,
              result.held_back.v[i].why);
+    for (u32 i = 0; i < result.spills.n && front->advice.fd >= 0; i++)
+        tell(&front->advice, "Spilled\t%s\t%s\n", result.spills.v[i].function, result.spills.v[i].advice);
     return !result.is_judged ? GUARDED_TEXT : result.is_original ? GUARDED_ORIGINAL : GUARDED_OPTIMIZED;
 }
 
@@ -470,7 +623,7 @@ static const char *deliver_guarded(Front *front, const GuardFiles *files, const 
     copy_messages(front, &files->delivery.error, files->delivery.text.path, stderr);
     front->log.result = result;
     front->log.status = 0;
-    front_log(&front->log);
+    finish(front);
     return NULL;
 }
 
@@ -532,6 +685,9 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
     if (!is_regular_file(input))
         pass_on(front, "bypassed", "the input is no file");
     take_limit(front, input);
+    take_ptxas_limit(front, input);
+    take_records(front, input);
+    front->records_of = input;
     Scratch text = {.fd = -1}, messages = {.fd = -1};
     if (!scratch_open(&text) || !scratch_open(&messages))
         give_up(front, "no temporary file", NULL);
@@ -575,10 +731,12 @@ static void optimize_output(Front *front)
         return;
     front->log.reason = NULL;
     take_limit(front, path);
+    take_records(front, path);
     if (!scratch_open(&messages) || !input_copy(path, &before)) {
         give_up(front, "no temporary file", NULL);
         return;
     }
+    front->records_of = before.path;
     const char *reason = run_optimizer(front, path, path, &messages);
     if (reason) {
         give_up(front, reason, &messages);
@@ -586,6 +744,8 @@ static void optimize_output(Front *front)
         front->log.result = text_equals_file(&before, path) ? "unchanged" : "optimized";
         copy_out(front, &messages, stderr);
     }
+    if (!reason)
+        deliver_records(front, before.path);
     scratch_close(&before);
     scratch_close(&messages);
 }
@@ -600,7 +760,7 @@ static void __attribute__((noreturn)) front_for_cicc(Front *front)
     front->log.result = "failed";
     if (!ending && front->log.status == 0)
         optimize_output(front);
-    front_log(&front->log);
+    finish(front);
     if (!ending)
         child_stop_signals();
     child_end_as(status, ending);
@@ -618,7 +778,7 @@ bool front_is_name(const char *name)
 
 int front_main(int argc, char **argv)
 {
-    Front front = {.invoked = argv[0], .name = real_base_name(argv[0])};
+    Front front = {.invoked = argv[0], .name = real_base_name(argv[0]), .records = {.fd = -1}, .advice = {.fd = -1}};
     front.cicc = strcmp(front.name, launcher_of_cicc) == 0;
     front.launcher = front.cicc || strcmp(front.name, launcher_of_ptxas) == 0;
     front.again = real_enter();

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "use/front/limit.h"
 
 #include <stdlib.h>
@@ -30,4 +31,51 @@ double limit_seconds(const char *value, u64 bytes, bool slow, const char **warni
     if (value && *value)
         *warning = "PTXOPT_LIMIT takes a number of seconds, 0 or off for no limit: it is not obeyed";
     return (SECONDS_LEAST + SECONDS_PER_MEGABYTE * ((double)bytes / 1e6)) * (slow ? TIMES_SLOW : 1);
+}
+
+double limit_of_ptxas(const char *value, const char **warning)
+{
+    double seconds;
+    if (!value || !*value || strcmp(value, "off") == 0)
+        return 0;
+    if (parse(value, &seconds))
+        return seconds;
+    *warning = "PTXOPT_PTXAS_LIMIT takes a number of seconds, 0 or off for no limit: it is not obeyed";
+    return 0;
+}
+
+/* The place after blanks and comments. */
+static const char *skip_blanks(const char *at, const char *end)
+{
+    for (;;) {
+        while (at < end && strchr(" \t\r\n", *at))
+            at++;
+        if (end - at < 2 || at[0] != '/' || (at[1] != '/' && at[1] != '*'))
+            return at;
+        const char *close =
+            at[1] == '/' ? memchr(at, '\n', (size_t)(end - at)) : memmem(at + 2, (size_t)(end - at) - 2, "*/", 2);
+        at = !close ? end : at[1] == '/' ? close : close + 2;
+    }
+}
+
+u32 limit_kernels(Arena *arena, Str text, const char **names)
+{
+    static const char entry[] = ".entry";
+    const char *end = text.p + text.len;
+    u32 count = 0;
+    *names = "";
+    for (const char *at = skip_blanks(text.p, end); at < end; at = skip_blanks(at, end)) {
+        size_t len = 0;
+        while (at + len < end && !strchr(" \t\r\n/(;{}", at[len]))
+            len++;
+        if (str_is((Str){at, (u32)len}, entry)) {
+            at = skip_blanks(at + len, end);
+            for (len = 0; at + len < end && !strchr(" \t\r\n/(;{", at[len]);)
+                len++;
+            *names = arena_append(arena, *names, " ", "%.*s", (int)len, at);
+            count++;
+        }
+        at += len ? len : 1;
+    }
+    return count;
 }

@@ -27,20 +27,47 @@ static const char *put_field(FILE *out, const char *name, const char *at)
     return at + len + (at[len] != '\0');
 }
 
-static void put_held_back(FILE *out, const char *lines)
+/* Writes an array of objects, one a line, whose members are the fields between tabs. Answers how many. */
+static u32 put_lines(FILE *out, const char *name, const char *const fields[3], const char *lines)
 {
     u32 count = 0;
     for (const char *at = lines; at && *at; count++) {
-        fputs(count ? ", {" : ", \"reverted\": [{", out);
-        at = put_field(out, "function", at);
-        fputs(", ", out);
-        at = put_field(out, "how", at);
-        fputs(", ", out);
-        at = put_field(out, "why", at);
+        if (count)
+            fputs(", {", out);
+        else
+            fprintf(out, ", \"%s\": [{", name);
+        for (u32 k = 0; k < 3; k++) {
+            fputs(k ? ", " : "", out);
+            at = put_field(out, fields[k], at);
+        }
         putc('}', out);
     }
     if (count)
-        fprintf(out, "], \"held_back\": %u", count);
+        putc(']', out);
+    return count;
+}
+
+static void put_held_back(FILE *out, const char *lines)
+{
+    u32 count = put_lines(out, "reverted", (const char *const[]){"function", "how", "why"}, lines);
+    if (count)
+        fprintf(out, ", \"held_back\": %u", count);
+}
+
+static void put_slow_kernels(FILE *out, const FrontLog *entry)
+{
+    if (!entry->slow_kernels)
+        return;
+    fputs(", \"slow_kernels\": [", out);
+    for (const char *at = entry->slow_kernels; *at;) {
+        size_t len = strcspn(at, " ");
+        char *name = strndup(at, len);
+        json_put_string(out, name ? name : "");
+        free(name);
+        at += len + (at[len] == ' ');
+        fputs(*at ? ", " : "", out);
+    }
+    fprintf(out, "], \"ptxas_level\": %d", entry->level);
 }
 
 static void write_line(FILE *out, const FrontLog *entry)
@@ -49,11 +76,16 @@ static void write_line(FILE *out, const FrontLog *entry)
     put_member(out, "program", entry->program);
     put_member(out, "real", entry->real);
     put_member(out, "input", entry->input);
+    put_member(out, "source", entry->source);
     put_member(out, "output", entry->output);
     put_member(out, "result", entry->result);
     put_member(out, "reason", entry->reason);
     put_member(out, "warning", entry->warning);
+    if (entry->counts)
+        fprintf(out, ", \"functions\": %u, \"changed\": %u", entry->counts->functions, entry->counts->changed);
     put_held_back(out, entry->held_back);
+    put_lines(out, "advice", (const char *const[]){"name", "function", "what"}, entry->advice);
+    put_slow_kernels(out, entry);
     if (entry->status >= 0)
         fprintf(out, ", \"status\": %d, \"run_ms\": %.3f", entry->status, entry->run_ms);
     fprintf(out, ", \"optimize_ms\": %.3f}\n", entry->optimize_ms);
