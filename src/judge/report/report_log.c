@@ -10,17 +10,17 @@ enum { MOST_LISTED = 20 };
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Cursor {
+typedef struct LogReader {
     const char *p, *end;
-} Cursor;
+} LogReader;
 
-static void skip_blanks(Cursor *c)
+static void skip_blanks(LogReader *c)
 {
     while (c->p < c->end && strchr(" \t\r", *c->p))
         c->p++;
 }
 
-static bool take(Cursor *c, char wanted)
+static bool take(LogReader *c, char wanted)
 {
     skip_blanks(c);
     if (c->p == c->end || *c->p != wanted)
@@ -30,7 +30,7 @@ static bool take(Cursor *c, char wanted)
 }
 
 /* Takes a string with its escapes, without its quotes. */
-static bool take_string(Cursor *c, Str *string)
+static bool take_string(LogReader *c, Str *string)
 {
     if (!take(c, '"'))
         return false;
@@ -42,7 +42,7 @@ static bool take_string(Cursor *c, Str *string)
 }
 
 /* Takes a value as it is written: a string without its quotes, and arrays and objects whole. */
-static bool take_value(Cursor *c, Str *value)
+static bool take_value(LogReader *c, Str *value)
 {
     skip_blanks(c);
     const char *start = c->p;
@@ -65,7 +65,7 @@ static bool take_value(Cursor *c, Str *value)
 }
 
 /* The next member of an object that has been opened. False at its end, and where it is none: `*good` is false then. */
-static bool next_member(Cursor *c, Str *name, Str *value, bool *good)
+static bool next_member(LogReader *c, Str *name, Str *value, bool *good)
 {
     take(c, ',');
     if (take(c, '}'))
@@ -93,23 +93,23 @@ static const char *unescaped(Arena *arena, Str string)
 typedef enum CallResult { CALL_OPTIMIZED, CALL_UNCHANGED, CALL_BYPASSED, CALL_FAILED, CALL_RESULTS } CallResult;
 static const char *const result_name[] = {"optimized", "unchanged", "bypassed", "failed"};
 
-typedef struct Call {
+typedef struct LogCall {
     const char *file, *reason, *warning;
     Str reverted, slow;
     u32 result; /* CALL_RESULTS: none of these */
     unsigned functions, changed, held_back, level;
     double optimize_ms, run_ms;
-} Call;
+} LogCall;
 
 typedef struct BuildLog {
     Arena *arena;
-    VEC(Call) calls;
+    VEC(LogCall) calls;
     u32 bad; /* lines that are no entry, or are cut short */
 } BuildLog;
 
 static double number_of(Arena *arena, Str value) { return strtod(arena_copy(arena, value.p, value.len), NULL); }
 
-static void take_member(Arena *arena, Call *call, Str name, Str value)
+static void take_member(Arena *arena, LogCall *call, Str name, Str value)
 {
     if (str_is(name, "result")) {
         for (call->result = 0; call->result < CALL_RESULTS && !str_is(value, result_name[call->result]);)
@@ -141,9 +141,9 @@ static void take_member(Arena *arena, Call *call, Str name, Str value)
     }
 }
 
-static void take_line(BuildLog *log, Cursor line)
+static void take_line(BuildLog *log, LogReader line)
 {
-    Call call = {.result = CALL_RESULTS};
+    LogCall call = {.result = CALL_RESULTS};
     Str name, value;
     skip_blanks(&line);
     if (line.p == line.end)
@@ -178,12 +178,12 @@ static u32 count_files(const BuildLog *log)
     return files;
 }
 
-static const char *file_of(const Call *call) { return call->file ? call->file : "?"; }
+static const char *file_of(const LogCall *call) { return call->file ? call->file : "?"; }
 
 /* Says which functions a call reverted: [{"function": ..., "how": ..., "why": ...}, ...]. */
-static void put_reverted(FILE *out, Arena *arena, const Call *call)
+static void put_reverted(FILE *out, Arena *arena, const LogCall *call)
 {
-    Cursor list = {call->reverted.p, call->reverted.p + call->reverted.len};
+    LogReader list = {call->reverted.p, call->reverted.p + call->reverted.len};
     Str name, value;
     if (!call->reverted.p || !take(&list, '['))
         return;
@@ -206,7 +206,7 @@ static void put_totals(FILE *out, const BuildLog *log, const char *path)
     unsigned long functions = 0, changed = 0;
     double optimize = 0, run = 0;
     for (u32 i = 0; i < log->calls.n; i++) {
-        const Call *call = &log->calls.v[i];
+        const LogCall *call = &log->calls.v[i];
         results[call->result]++;
         functions += call->functions;
         changed += call->changed;
@@ -226,8 +226,8 @@ static void put_totals(FILE *out, const BuildLog *log, const char *path)
 }
 
 /* Lists, under a heading, what `put` writes of calls that `has` says something of. */
-static void put_list(FILE *out, const BuildLog *log, const char *heading, bool (*has)(const Call *call),
-                     void (*put)(FILE *out, Arena *arena, const Call *call))
+static void put_list(FILE *out, const BuildLog *log, const char *heading, bool (*has)(const LogCall *call),
+                     void (*put)(FILE *out, Arena *arena, const LogCall *call))
 {
     u32 count = 0;
     for (u32 i = 0; i < log->calls.n; i++) {
@@ -242,20 +242,20 @@ static void put_list(FILE *out, const BuildLog *log, const char *heading, bool (
         fprintf(out, "    and %u more\n", count - MOST_LISTED);
 }
 
-static bool has_reverted(const Call *call) { return call->held_back > 0; }
-static bool has_failed(const Call *call) { return call->result == CALL_FAILED; }
-static bool is_slow(const Call *call) { return call->slow.p; }
-static bool has_warning(const Call *call) { return call->warning; }
+static bool has_reverted(const LogCall *call) { return call->held_back > 0; }
+static bool has_failed(const LogCall *call) { return call->result == CALL_FAILED; }
+static bool is_slow(const LogCall *call) { return call->slow.p; }
+static bool has_warning(const LogCall *call) { return call->warning; }
 
-static void put_reason(FILE *out, Arena *arena, const Call *call)
+static void put_reason(FILE *out, Arena *arena, const LogCall *call)
 {
     (void)arena;
     fprintf(out, "    %s: %s\n", file_of(call), call->reason ? call->reason : "no reason is given");
 }
 
-static void put_slow(FILE *out, Arena *arena, const Call *call)
+static void put_slow(FILE *out, Arena *arena, const LogCall *call)
 {
-    Cursor list = {call->slow.p, call->slow.p + call->slow.len};
+    LogReader list = {call->slow.p, call->slow.p + call->slow.len};
     const char *names = "";
     Str name;
     for (bool more = take(&list, '['); more && take_string(&list, &name); more = take(&list, ','))
@@ -263,7 +263,7 @@ static void put_slow(FILE *out, Arena *arena, const Call *call)
     fprintf(out, "    %s: assembled at -O%u: %s\n", file_of(call), call->level, names);
 }
 
-static void put_warning(FILE *out, Arena *arena, const Call *call)
+static void put_warning(FILE *out, Arena *arena, const LogCall *call)
 {
     (void)arena;
     fprintf(out, "    %s: %s\n", file_of(call), call->warning);
@@ -278,7 +278,7 @@ bool report_print_log(FILE *out, Arena *arena, const char *path)
     for (const char *at = text.p, *end = text.p + text.len, *stop; at < end; at = stop + 1) {
         stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
-        take_line(&log, (Cursor){at, stop});
+        take_line(&log, (LogReader){at, stop});
     }
     put_totals(out, &log, path);
     put_list(out, &log, "reverted", has_reverted, put_reverted);
