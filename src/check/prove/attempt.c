@@ -221,6 +221,7 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
     a->passed_most = p.passed_most;
     a->was_large = prove_is_large(&own);
     a->only_threads = p.only_threads;
+    verdict.of_threads = p.only_threads && verdict.answer == PROVE_UNKNOWN;
     add_late(a, &p, arena);
     vec_clear(&pair->matched);
     for (u32 k = 0; k < p.matched.n; k++)

@@ -168,26 +168,42 @@ static bool polls(const Prover *p, const Instr *i)
 /* Whether other blocks may see what is accessed. Those of a cluster may see its shared memory. */
 static bool is_seen_outside(const Prover *p, const Instr *i) { return i->op->space != SPACE_SHARED || p->sees_clusters; }
 
-/* Whether the barrier orders both, whatever they touch: a poll, or a store that another block may poll to see what is done. */
+/* Whether the barrier is in front of a store that another block may poll to see what is done. */
 static bool signals(const Prover *p, const Instr *above, const Instr *below)
 {
     bool writes = below->op->mem != MEM_READ && below->op->mem != MEM_NONE;
-    return polls(p, above) || polls(p, below) || (writes && is_seen_outside(p, above) && is_seen_outside(p, below));
+    return writes && is_seen_outside(p, above) && is_seen_outside(p, below);
+}
+
+/* Whether a thread may wait, in this text, for what the barrier orders, whatever both touch. */
+static bool is_waited_for(const Prover *p, const Instr *above, const Instr *below)
+{
+    return polls(p, above) || polls(p, below) || (p->polls && signals(p, above, below));
+}
+
+static void fail_to_order(Prover *p, const Instr *barrier, const Instr *above, const Instr *below)
+{
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    const char *kind = is_waited_for(p, above, below) ? "waiting: the barrier" : "barrier: that";
+    p->only_threads = is_waited_for(p, above, below);
+    prove_fail(p, PROVE_UNKNOWN, "%s in line %u may order `%.40s` in line %u and `%.40s` in line %u", kind,
+               prove_line(fn, barrier), above->op->text->text, prove_line(fn, above), below->op->text->text,
+               prove_line(fn, below));
 }
 
 static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs *above, const Instrs *below)
 {
     Prover *p = q->p;
-    const Function *fn = p->side[PROVE_BEFORE].fn;
-    u32 line = prove_line(fn, barrier);
+    bool threads_alone = p->options->threads_alone;
     if ((u64)above->n * below->n > PAIRS_MAX)
-        prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u", line);
+        prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u",
+                   prove_line(p->side[PROVE_BEFORE].fn, barrier));
     for (u32 i = 0; i < above->n && !p->failed; i++)
         for (u32 k = 0; k < below->n && !p->failed; k++)
-            if (signals(p, above->v[i], below->v[k]) || prove_may_conflict(q, above->v[i], below->v[k]))
-                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u",
-                           line, above->v[i]->op->text->text, prove_line(fn, above->v[i]), below->v[k]->op->text->text,
-                           prove_line(fn, below->v[k]));
+            if (is_waited_for(p, above->v[i], below->v[k]) ||
+                (!threads_alone &&
+                 (signals(p, above->v[i], below->v[k]) || prove_may_conflict(q, above->v[i], below->v[k]))))
+                fail_to_order(p, barrier, above->v[i], below->v[k]);
 }
 
 /* `left`: accesses of threads that leave instead of coming to the barrier, which waits for them until they have. They may have left
@@ -300,7 +316,7 @@ static void check_one(Prover *p, const Instr *i)
         why = "not all threads may come to it";
     if (function_has_one_thread(g->fn))
         why = NULL;
-    else if (why)
+    else if (why && !p->options->threads_alone)
         prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is left out: %s", prove_line(g->fn, i), why);
     else
         check_barrier(p, i, &left);
@@ -349,6 +365,7 @@ static void find_polling(Prover *p)
     Waits waits = prove_waits(g, &p->callees);
     BitSet body = bitset_new(p->arena, g->n);
     p->polling = bitset_new(p->arena, g->n);
+    p->polls = waits.loops > 0;
     for (u32 k = 0; k < waits.loops; k++)
         if (prove_loop_body(g, waits.loop[k].header, NULL, &body))
             bitset_or(&p->polling, &body);
@@ -369,7 +386,7 @@ void prove_barriers(Prover *p)
                 continue;
             if (is_skipped(p, i))
                 check_one(p, i);
-            if (p->weakened.word && bitset_has(&p->weakened, i->origin))
+            if (p->weakened.word && bitset_has(&p->weakened, i->origin) && !p->options->threads_alone)
                 check_weakened(p, i);
         }
 }

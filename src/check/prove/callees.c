@@ -76,4 +76,29 @@ u32 prove_callee(const Callees *c, const Instr *call)
     return known ? (u32)*known - 1 : CALLEE_ANYTHING;
 }
 
+/* Whether the instruction sees which threads execute it, or calls what is not known. */
+static bool may_see_threads(const Instr *i)
+{
+    if (i->kind != INSTR_OP)
+        return false;
+    if (op_has(i->op, OPF_CALL))
+        return !prove_callee_body(i) && !call_runtime(i->block->fn->module, call_callee(i));
+    return !i->op->known || (op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_NAMES_THREADS));
+}
+
+bool prove_callers_see_threads(const Function *fn)
+{
+    const Module *m = fn->module;
+    bool sees = !fn->is_entry && m->syms.v[fn->sym].escapes;
+    for (u32 k = 0; k < m->functions.n && !fn->is_entry && !sees; k++) {
+        const Function *f = m->functions.v[k];
+        sees = f->untouchable || (f->sym == fn->sym && (is_declared(f, ".visible") || is_declared(f, ".weak") ||
+                                                        is_declared(f, ".extern") || is_declared(f, ".common")));
+        for (const Block *b = f->entry; b && !sees; b = b->next)
+            for (const Instr *i = b->first; i && !sees; i = i->next)
+                sees = may_see_threads(i);
+    }
+    return sees;
+}
+
 void prove_callees_free(Callees *c) { fnvmap_free(&c->known); }

@@ -22,6 +22,9 @@ typedef struct Callees {
 u32 prove_callee(const Callees *c, const Instr *call);
 /* The function whose body runs; NULL: it is not known. */
 Function *prove_callee_body(const Instr *call);
+/* Whether what follows a return from fn may depend on which threads return together: its callers are not known, or something in the
+ * text sees who executes it, or calls what may. */
+bool prove_callers_see_threads(const Function *fn);
 void prove_callees_free(Callees *c);
 
 /* Whether an instruction that is no call may touch memory that other threads see, or reads time. */

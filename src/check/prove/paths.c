@@ -18,6 +18,14 @@ static bool is_promised_index(const Prover *p, Term index)
     return false;
 }
 
+static void note_edge(Prover *p, const Block *b, const Block *to)
+{
+    u32 *went = &p->went_to[b->id];
+    if (*went && *went != to->id + 1)
+        bitset_add(&p->parted, b->id);
+    *went = to->id + 1;
+}
+
 static void follow_trail(Prover *p, u64 step) { p->trail = (p->trail ^ step) * 0x9e3779b97f4a7c15u; }
 
 void prove_pass_branch(Prover *p, ProveSide side, Term cond, const Block *to)
@@ -31,13 +39,16 @@ void prove_pass_branch(Prover *p, ProveSide side, Term cond, const Block *to)
         Passed *made = arena_new(p->arena, Passed);
         *made = (Passed){b->id, cond, p->branches};
         p->branches = made;
+        note_edge(p, b, to);
         prove_pass_before(p, b->id, to->id + 1, cond);
         return;
     }
     if (!prove_divides(p, side, b->id))
         return;
-    if (op_has(end->op, OPF_UNIFORM_HINT) && end->op->opcode == OPC_BRX_IDX && !is_promised_index(p, cond))
+    if (op_has(end->op, OPF_UNIFORM_HINT) && end->op->opcode == OPC_BRX_IDX && !is_promised_index(p, cond)) {
         prove_fail(p, PROVE_UNKNOWN, "convergence: a jump table promises an equal index, which is not seen");
+        p->only_threads = true;
+    }
     prove_pass_after(p, b->id, to->id + 1);
 }
 
@@ -64,5 +75,7 @@ void prove_at_event(Prover *p, const Instr *before, const Instr *after)
     if (!p->values_hold)
         return;
     follow_trail(p, before ? (u64)(uintptr_t)before : 1);
-    note_at_event(p, &(OpenAtEvent){before, after, {p->open[PROVE_BEFORE], closing}});
+    const Instr *end = before ? NULL : p->place[PROVE_BEFORE].at;
+    bool returns = !before && !(end && op_has(end->op, OPF_ENDS_THREAD));
+    note_at_event(p, &(OpenAtEvent){before, after, returns, {p->open[PROVE_BEFORE], closing}});
 }

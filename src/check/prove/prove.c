@@ -178,7 +178,7 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
     prove_drop_locals(before, after);
     Pair pair = {.before = before, .after = after};
     ProveVerdict verdict = try_all(&pair, options, arena);
-    if (verdict.answer == PROVE_PROVED && !holds_at_ends(&pair, options, arena)) {
+    if (verdict.answer == PROVE_PROVED && !options->threads_alone && !holds_at_ends(&pair, options, arena)) {
         verdict.answer = PROVE_UNKNOWN;
         verdict.why =
             "waiting: threads that diverge may wait for one another in front of an exit, where they may not in BEFORE";

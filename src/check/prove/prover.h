@@ -87,6 +87,7 @@ typedef struct Passing {
 /* What is open at an event. */
 typedef struct OpenAtEvent {
     const Instr *before, *after; /* NULL: the end */
+    bool returns;                /* to a caller, at the end */
     Opens open[2];
 } OpenAtEvent;
 
@@ -206,11 +207,15 @@ struct Prover {
     BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     ProveGraph of_block;   /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
     BitSet polling;        /* blocks of BEFORE in loops that may wait; likewise */
+    bool polls;            /* there are such loops */
     bool sees_clusters;    /* other blocks of a cluster may see its shared memory; likewise */
     VEC(Access) accesses;
     bool values_hold;     /* the states are final: what is left is which threads are together */
+    u32 *went_to;         /* by block of BEFORE: that to which a path went on, plus 1; 0: none did */
+    BitSet parted;        /* blocks of BEFORE from which paths went on to several ones, or may leave the function */
     const Instr *promise; /* of AFTER, to be uniform, where BEFORE made none on some path; NULL: there is none */
     bool only_threads;    /* each thread does the same in both texts, but not with the same others */
+    bool callers_see;     /* which threads return together; see prove_callers_see_threads */
     bool gathers;         /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
     Waits waits; /* where a thread may wait for another one in AFTER */
@@ -220,7 +225,8 @@ struct Prover {
     const ProveLate *late; /* found by an earlier attempt */
     u32 lates;
     VEC(ProveLate) more_late;
-    bool same_shape; /* of both texts; see prove_same_shape */
+    bool same_shape;  /* of both texts; see prove_same_shape */
+    u32 *same_branch; /* of texts of one shape, by block of AFTER that ends in a branch: that of BEFORE, plus 1 */
     VEC(ProveMatched) matched;
     bool failed;
 };
@@ -299,6 +305,13 @@ bool prove_is_late(const Prover *p, const Instr *after, u32 block);
 static inline bool prove_divides(const Prover *p, ProveSide side, u32 block)
 {
     return bitset_has(&p->side[side].g.splits, block);
+}
+
+/* Of a branch of BEFORE, once all paths are known: whether it may have divided threads. Where every path goes on to one block, no
+ * thread takes another edge. */
+static inline bool prove_has_divided(const Prover *p, u32 block)
+{
+    return prove_divides(p, PROVE_BEFORE, block) && bitset_has(&p->parted, block);
 }
 
 /* The side passes the terminator of its block on the way to `to`. */

@@ -331,7 +331,7 @@ bool prove_same_shape(Prover *p)
     bool same = note_all(&s, p->matched.v, p->matched.n);
     for (u32 side = 0; side < 2; side++)
         s.of[side] = mem_zalloc(sizeof(u32) * s.g[side]->n);
-    s.branch = mem_zalloc(sizeof(u32) * s.g[PROVE_AFTER]->n);
+    s.branch = p->same_branch = arena_array(p->arena, u32, s.g[PROVE_AFTER]->n);
     push(&s, s.g[PROVE_BEFORE]->fn->entry, s.g[PROVE_AFTER]->fn->entry);
     while (same && !s.missed && s.work.n && s.steps < STEPS_MAX) {
         u32 a = vec_pop(&s.work), b = vec_pop(&s.work);
@@ -342,7 +342,6 @@ bool prove_same_shape(Prover *p)
         fnvmap_free(&s.partner[side]);
         mem_free(s.of[side]);
     }
-    mem_free(s.branch);
     fnvmap_free(&s.unseen);
     vec_free(&s.work);
     return same && s.steps < STEPS_MAX;

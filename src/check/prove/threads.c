@@ -99,9 +99,11 @@ static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *ope
     return *fnvmap_at(&p->answers, key) == 2;
 }
 
+/* At an event, or at a return whose caller sees which threads come back together. */
 static void check_event(Prover *p, const OpenAtEvent *m)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
+    const char *name = m->before ? m->before->op->text->text : "ret";
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
         Open apart = *o;
@@ -111,15 +113,16 @@ static void check_event(Prover *p, const OpenAtEvent *m)
             prove_fail(
                 p, PROVE_UNKNOWN,
                 "convergence: the branch in line %u of AFTER may divide threads that are together at `%.60s` in line %u",
-                prove_branch_line(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
+                prove_branch_line(p, PROVE_AFTER, o->block), name, prove_line(fn, m->before));
     }
-    bool apart = gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) || names_apart(p, PROVE_AFTER, m->after);
+    bool apart = !m->before || gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) ||
+                 names_apart(p, PROVE_AFTER, m->after);
     const Open *lost = apart && !p->failed ? prove_not_covered(p, m) : NULL;
     if (lost)
         prove_fail(
             p, PROVE_UNKNOWN,
             "convergence: threads that the branch in line %u of BEFORE divides may be together at `%.60s` in line %u",
-            prove_branch_line(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
+            prove_branch_line(p, PROVE_BEFORE, lost->block), name, prove_line(fn, m->before));
 }
 
 /* ---- branches that have closed ------------------------------------------------------------------------------------------------- */
@@ -198,7 +201,7 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
         const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
         const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block),
                    *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
-        if (!prove_divides(p, PROVE_BEFORE, block))
+        if (!prove_has_divided(p, block))
             continue;
         bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
         if (is_new && !have_joined(p, m, closed, a, b, NULL))
@@ -247,6 +250,12 @@ static void check_closed(Prover *p, const OpenAtEvent *m)
 
 /* ---- promises ------------------------------------------------------------------------------------------------------------------- */
 
+/* Whether control comes to the first block of BEFORE only after the second one, and never back: see ProveGraph.region. */
+static bool comes_later(const ProveGraph *g, u32 block, u32 other)
+{
+    return g->order[block] > g->order[other] && (!g->region[block] || g->region[block] != g->region[other]);
+}
+
 /* Whether no branch of BEFORE that is open, or was when that one was passed, has divided the threads. */
 static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
 {
@@ -255,7 +264,8 @@ static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
     for (u32 k = 0; k < x->n; k++) {
         u32 block = x->v[k].block;
         bool was_over = x->v[k].joined && promised->moved && prove_group_has(p, promised->past, block);
-        if (block != promised->block && prove_divides(p, PROVE_BEFORE, block) && !was_over &&
+        if (block != promised->block && prove_has_divided(p, block) && !was_over &&
+            !comes_later(&p->side[PROVE_BEFORE].g, block, promised->block) &&
             !prove_went_together(p, pa, pb, block) && !prove_is_covered(p, &pa->open[PROVE_AFTER], block))
             return false;
     }
@@ -295,13 +305,23 @@ static bool is_index_promised(Prover *p, u32 block)
     return true;
 }
 
+/* Whether the branch of BEFORE in its place made the promise: in texts of one shape the same threads come to both together, and take
+ * the same edges. Of a table they need not have the same index. */
+static bool is_same_promise(const Prover *p, const Block *b)
+{
+    u32 other = p->same_shape ? p->same_branch[b->id] : 0;
+    const Instr *end = other ? block_terminator(fn_block(p->side[PROVE_BEFORE].fn, other - 1)) : NULL;
+    return end && op_has(end->op, OPF_UNIFORM_HINT) && block_terminator(b)->op->opcode != OPC_BRX_IDX;
+}
+
 /* A branch of AFTER that promises not to divide threads, and is not seen not to: branches of BEFORE promised it. */
 static void check_promises(Prover *p)
 {
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id))
+        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id) ||
+            is_same_promise(p, b))
             continue;
         VecU32 all = {0};
         for (u32 id = p->newest_passing.v[b->id]; id; id = p->passings.v[id].older)
@@ -332,7 +352,7 @@ static bool asks_for_threads(Prover *p, const Function *fn)
 bool prove_threads_matter(Prover *p)
 {
     return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&p->waits.blocks) > 0 ||
-           p->waits.loops > 0;
+           p->waits.loops > 0 || p->callers_see;
 }
 
 void prove_threads_init(Prover *p)
@@ -343,9 +363,16 @@ void prove_threads_init(Prover *p)
     for (u32 side = 0; side < 2; side++)
         prove_summarize(&p->callees, p->side[side].fn, p->arena);
     p->waits = prove_waits(&p->side[PROVE_AFTER].g, &p->callees);
-    for_each_block(b, p->side[PROVE_BEFORE].fn)
+    p->went_to = arena_array(p->arena, u32, p->side[PROVE_BEFORE].g.n);
+    p->callers_see = prove_callers_see_threads(p->side[PROVE_BEFORE].fn);
+    p->parted = bitset_new(p->arena, p->side[PROVE_BEFORE].g.n);
+    for_each_block(b, p->side[PROVE_BEFORE].fn) {
+        const Instr *end = block_terminator(b);
+        if (end && op_has(end->op, OPF_NO_RETURN))
+            bitset_add(&p->parted, b->id);
         for_each_instr(i, b)
             p->gathers |= gathers(p, i);
+    }
 }
 
 /* Checks guarded events that see which threads execute them. Those take part for which the guard holds. If these may not be
@@ -376,7 +403,7 @@ static void check_all(Prover *p)
 {
     for (u32 k = 0; k < p->at_events.n && !p->failed; k++) {
         const OpenAtEvent *m = &p->at_events.v[k];
-        if (m->before && (is_convergent(p, m->before) || is_convergent(p, m->after)))
+        if (m->before ? is_convergent(p, m->before) || is_convergent(p, m->after) : m->returns && p->callers_see)
             check_event(p, m);
         check_closed(p, m);
     }

@@ -144,7 +144,7 @@ const Open *prove_not_covered(Prover *p, const OpenAtEvent *m)
 {
     for (u32 k = 0; k < m->open[PROVE_BEFORE].n; k++) {
         const Open *o = &m->open[PROVE_BEFORE].v[k];
-        if (prove_divides(p, PROVE_BEFORE, o->block) && !prove_is_covered(p, &m->open[PROVE_AFTER], o->block))
+        if (prove_has_divided(p, o->block) && !prove_is_covered(p, &m->open[PROVE_AFTER], o->block))
             return o;
     }
     return NULL;
@@ -225,7 +225,7 @@ static bool find_unaligned(Prover *p, const BitSet *lasting)
         const Opens *before = &m->open[PROVE_BEFORE], *after = &m->open[PROVE_AFTER];
         u32 region = region_of(p, PROVE_BEFORE, m->before);
         for (u32 k = 0; k < before->n; k++)
-            if (prove_is_aligned(p, before->v[k].block) && prove_divides(p, PROVE_BEFORE, before->v[k].block) &&
+            if (prove_is_aligned(p, before->v[k].block) && prove_has_divided(p, before->v[k].block) &&
                 !prove_is_covered(p, after, before->v[k].block))
                 bitset_add(&p->unaligned, p->side[PROVE_BEFORE].g.region[before->v[k].block]);
         for (u32 k = 0; k < after->n; k++)
