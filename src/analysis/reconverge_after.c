@@ -16,16 +16,27 @@ void reconverge_add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion 
     region->active_set |= g->caller_sees && reconverge_returns(an_order(g->an), position);
 }
 
-/* Whether of the threads that come to b together a part may wait in it for others of them: they diverge in a call, or do not all name
- * the same lanes. */
+/* Whether of the threads that come to i together a part may wait in it for others of them, or go on before these: they diverge in a call,
+ * do not all name the same lanes, or poll. No thread passes a barrier of the whole block before all others have come to it. */
+static bool instr_waits_apart(const ReconvergeGate *g, const Instr *i)
+{
+    Effects e = instr_effects(i, g->an->summaries);
+    bool calls = instr_is(i, OPF_CALL);
+    if (e.waits & WAIT_LANES && (calls || !uniform_names_lanes(an_uniform(g->an), i)))
+        return true;
+    return e.waits & WAIT_OTHERS && (calls || i->guard || e.barrier != BARRIER_CTA);
+}
+
+/* Whether that may be so anywhere in b, or, in irreducible code, in a loop around it. */
 static bool waits_apart(const ReconvergeGate *g, const Block *b)
 {
     u8 waits = g->w->waits[b->id];
-    for (const Instr *i = waits & WAIT_LANES ? b->first : NULL; i; i = i->next)
-        if (i->kind == INSTR_OP && instr_effects(i, g->an->summaries).waits & WAIT_LANES &&
-            (instr_is(i, OPF_CALL) || !uniform_names_lanes(an_uniform(g->an), i)))
+    if (waits & WAIT_OTHERS && loop_is_irreducible(an_loops(g->an), b))
+        return true;
+    for (const Instr *i = waits & (WAIT_LANES | WAIT_OTHERS) ? b->first : NULL; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_waits_apart(g, i))
             return true;
-    return waits & WAIT_OTHERS;
+    return false;
 }
 
 /* Adds the block at this position. If every path from `from` passes the block, all threads from there wait in it together.
@@ -144,6 +155,39 @@ ReconvergeRisk reconverge_after_pure(ReconvergeGate *g, Block *at, const Block *
         return RECONVERGE_SAFE;
     ReconvergeRegion after = reconverge_from(g, at, old);
     return reconverge_judge(g, 0, &after);
+}
+
+/* Begins a walk at what the branch leads to, and walks on; false: it is too long, or nothing is known of the branch. */
+static bool walk_after(ReconvergeGate *g, const Block *branch, const Block *stop)
+{
+    const Order *order = an_order(g->an);
+    gate_start(g);
+    if (!gate_knows(g, branch))
+        return false;
+    for_each_edge(e, &order->succ, order->index[branch->id])
+        if (order->rpo[order->succ.to[e]] != stop)
+            gate_visit(g, order->succ.to[e]);
+    return reconverge_walk_on(g, stop);
+}
+
+ReconvergeRisk reconverge_joins(ReconvergeGate *g, const Block *branch)
+{
+    const Graph *pred = &an_order(g->an)->pred;
+    ReconvergeRisk risk = RECONVERGE_SAFE;
+    if (!reconverge_matters(g))
+        return RECONVERGE_SAFE;
+    const Block *old = gate_knows(g, branch) ? reconvergence_point(g, branch) : NULL;
+    if (!walk_after(g, branch, reconverge_stop(g, old))) {
+        ReconvergeRegion region = reconverge_whole_function(g);
+        return reconverge_judge(g, g->w->any_wait, &region);
+    }
+    VecU32 between = g->work;
+    g->work = (VecU32){0};
+    for (u32 k = 0; k < between.n && risk == RECONVERGE_SAFE; k++)
+        if (pred->start[between.v[k] + 1] - pred->start[between.v[k]] > 1)
+            risk = reconverge_after_pure(g, an_order(g->an)->rpo[between.v[k]], old);
+    vec_free(&between);
+    return risk;
 }
 
 ReconvergeRisk reconverge_before_leaving(ReconvergeGate *g, const Block *b)

@@ -19,10 +19,11 @@ BitSet groups_find(Analyses *an)
         gate = gate ? gate : reconverge_new(an->scratch, an);
         if (!reconverge_matters(gate))
             break;
+        if (uniform_has(&an_uniform(an)->branch_warp, b->id) || reconverge_joins(gate, b) == RECONVERGE_SAFE)
+            continue;
         if (!tables.bits)
             tables = bitset_new(an->scratch, an->fn->origins + 1);
-        if (!uniform_has(&an_uniform(an)->branch_warp, b->id))
-            bitset_add(&tables, block_terminator(b)->origin);
+        bitset_add(&tables, block_terminator(b)->origin);
     }
     if (gate)
         reconverge_free(gate);

@@ -80,13 +80,16 @@ static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
 }
 
 /* The risk of removing an edge that no value takes. Such an edge can keep the reconvergence points of threads that diverged
- * before the root apart, even where the selector is uniform. */
+ * before the root apart, even where the selector is uniform. They can reconverge sooner only where all that is left leads to, so
+ * what only such an edge leads to does not count: nobody comes there. */
 static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Block *old)
 {
-    if (!d->has_untaken)
-        return RECONVERGE_SAFE;
-    ReconvergeRegion after = reconverge_after(w->gate, d->root, old);
-    return reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &after);
+    ReconvergeRisk risk = RECONVERGE_SAFE;
+    for (u32 l = 0; d->has_untaken && l < d->leaf_count && risk == RECONVERGE_SAFE; l++) {
+        ReconvergeRegion from = reconverge_from(w->gate, d->leaves[l].target, old);
+        risk = reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &from);
+    }
+    return risk;
 }
 
 /* The risk where the leaves may be exits. ptxas takes the exit that most blocks lead to for the function's end. Without the tests
