@@ -6,7 +6,7 @@ SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports libr
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 # What must work on a user's machine, in a few minutes; the rest is for whoever changes ptxopt.
 CHECK    = unit data isa cli front library man robust exec reports
-SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
+SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug gates asan
 
 #: make check            installs what is missing, builds, and tests what must work on a user's machine: some minutes
 check: setup fetch-ptxas
@@ -19,7 +19,7 @@ check-all:
 	@$(MAKE) all tools lib
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check-all $(filter-out $(CHECK),$(SUITES))
 
-#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug gates asan
 check-layers: all tools ptxopt-core
 	@sh tests/layers.sh
 
@@ -58,6 +58,10 @@ check-ptxas: all tools $(LARGE)
 
 check-debug: debug
 	@NAME=debug BUILD=$(BUILD)/debug sh tests/run.sh
+
+#: make check-gates      every case without the gates of src/analysis: what comes out otherwise the prover must refuse (tests/gates/rows)
+check-gates: all debug
+	@sh tests/gates.sh
 
 ASAN     = BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG'
 check-asan:

@@ -96,7 +96,6 @@ Convergence *convergence_snapshot(Arena *arena, Analyses *an)
     Convergence *c = arena_new(arena, Convergence);
     c->irreducible = an_loops(an)->irreducible;
     c->origins = an->fn->origins;
-    c->points = reconverge_snapshot(arena, an);
     u32 convergent = count_convergent(an), budget = CONVERGENCE_LIMIT;
     if (!convergent)
         return c;
@@ -127,7 +126,6 @@ void convergence_free(Convergence *snapshot)
 {
     vec_free(&snapshot->branches);
     vec_free(&snapshot->uniform);
-    reconverge_snapshot_free(snapshot->points);
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
@@ -240,7 +238,7 @@ const char *convergence_compare(const Convergence *before, Analyses *an, Arena *
     if (an_loops(an)->irreducible > before->irreducible)
         return arena_printf(arena, "%u irreducible regions instead of %u", an_loops(an)->irreducible, before->irreducible);
     if (count_convergent(an) == 0)
-        return reconverge_compare(before->points, an, arena);
+        return NULL;
     c.instances = arena_array(arena, u32, before->n);
     c.last = arena_array(arena, const Block *, before->n);
     for_each_convergent(&c, count_instance)
@@ -249,5 +247,5 @@ const char *convergence_compare(const Convergence *before, Analyses *an, Arena *
         for_each_convergent(&c, compare_instr)
             ;
     }
-    return c.wrong ? c.wrong : reconverge_compare(before->points, an, arena);
+    return c.wrong;
 }

@@ -7,7 +7,6 @@
  *     path, are iterations that were written out: each dominates the next one, and is post-dominated by it, in the same loop.
  *   - It has not got a guard, unless it depends on fewer branches instead.
  *   - There are no more irreducible regions than before.
- *   - Reconvergence points and .uni: see analysis/reconverge_check.h.
  *
  * Instructions and branches are identified by Instr.origin, so a clone counts as its original, and a branch that stands for
  * others (instr_inherit_origin) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
@@ -17,7 +16,7 @@
 #ifndef PTXOPT_ANALYSIS_CONVERGENCE_H
 #define PTXOPT_ANALYSIS_CONVERGENCE_H
 
-#include "analysis/reconverge_check.h"
+#include "analysis/analyses.h"
 
 enum { CONVERGENCE_LIMIT = 1 << 20 };
 
@@ -37,7 +36,6 @@ typedef struct Convergence {
     VecU32 uniform;  /* origins of branches proven warp-uniform, sorted */
     u32 origins;     /* Function.origins then: larger ones are new */
     u32 irreducible;
-    ReconvergeSnapshot *points;
 } Convergence;
 
 /* Requires what it needs of `an`. To be freed with convergence_free. */

@@ -50,6 +50,7 @@ typedef struct Summaries {
     /* Known where the module defines functions other than entries: */
     bool active_set; /* some function of the module, entries included, has the effect of this name, or may have it */
     BitSet external; /* by SymId: functions that another module may call: by name, by an alias, or by an address */
+    bool ungated;    /* --no-gates of debug builds: phases are told that nobody waits, and nobody sees others */
 } Summaries;
 
 /* Whether a declaration with this text lets another module provide what is declared. */

@@ -405,6 +405,8 @@ Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const
     allocate(w, arena, fn->blocks.n);
     Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .of = of, .w = w};
     w->all_known = true;
+    if (summaries && summaries->ungated)
+        return w;
     for (u32 p = 0; p < order->count; p++)
         look_at_block(&f, p);
     find_loops(&f);

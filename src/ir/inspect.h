@@ -73,15 +73,6 @@ static inline const Instr *block_first_op(const Block *b)
     return i;
 }
 
-/* The block that control comes to from b: b itself, or the one after up to `hops` blocks in which nothing executes. NULL
- * for NULL. */
-static inline const Block *block_skip_empty(const Block *b, u32 hops)
-{
-    for (; b && b->fall && hops > 0 && !block_first_op(b); hops--)
-        b = b->fall;
-    return b;
-}
-
 /* The guarded bra at the end of b, or NULL. Both of its successors may be one block. */
 static inline Instr *block_conditional_branch(const Block *b)
 {

@@ -20,6 +20,14 @@ typedef struct Withheld {
 } Withheld;
 typedef VEC(Withheld) VecWithheld;
 
+/* Whether the threads of a function are together, and wait for one another, as before a step: --verify-each asks a prover, which a
+ * program hands over that links one. */
+typedef struct ThreadsCheck {
+    void (*begin)(void *user);                              /* before the first step of a function; NULL: there is no prover */
+    const char *(*fault)(void *user, const Function *fn); /* after a step that changed fn: NULL, or what is wrong */
+    void *user;
+} ThreadsCheck;
+
 typedef struct PipelineConfig PipelineConfig;
 
 /* A decision of --tune: `config` holds for the function of this name and text (pipeline/tuned.h). */
@@ -53,15 +61,17 @@ struct PipelineConfig {
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
     i64 bisect_limit;    /* the number of rewrites allowed, or BISECT_ALL or BISECT_OFF */
-    bool verify_each;    /* builds with PTXOPT_DEBUG always verify */
+    bool verify_each;    /* builds with PTXOPT_DEBUG always verify, but for `threads` */
     u64 file_time;       /* of --reproducible: of each .file directive without a time; 0: it stays without */
     bool reprint;        /* how --print-before and --print-after print */
     bool optimize_debug; /* optimize modules for debuggers, too */
+    bool no_gates;       /* builds with PTXOPT_DEBUG only: see Summaries.ungated */
     bool ignore_exits;   /* also rewrite where the exit that ptxas takes for the end decides who waits for whom */
     bool judged;         /* ptxas judges what is made, and what got worse is left alone: --guard */
     void (*after_step)(void *user, Function *fn,
                        const char *phase); /* called when a step has changed the function, or NULL */
     void *user;
+    ThreadsCheck threads;            /* with verify_each */
     const RemarkTaker *remark_taker; /* gets remarks in addition to the file; NULL: nobody */
     const char *build_name;          /* RemarkWriter.build_name */
     const char *dump_cfg;            /* a directory, made if need be; NULL: none */

@@ -116,9 +116,9 @@ static ToolStatus optimize_text(const Options *options, const Validator *validat
 
 ToolStatus optimize_file(const Options *options, const Validator *validator)
 {
-    if (options->prove == PROVING_NOT)
+    if (options->prove == PROVING_NOT && !options->pipeline.verify_each)
         validator = NULL;
-    else if (!validator) {
+    if (options->prove != PROVING_NOT && !validator) {
         fputs("ptxopt: error: this program was built without the prover: --prove is not available\n", stderr);
         return TOOL_BAD_INPUT;
     }

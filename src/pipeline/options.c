@@ -183,6 +183,9 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     case OPTION_PRINT_BEFORE: option_mark_phases(parser, "--print-before", argument, true, pipeline->print_before); break;
     case OPTION_PRINT_AFTER: option_mark_phases(parser, "--print-after", argument, true, pipeline->print_after); break;
     case OPTION_VERIFY_EACH: pipeline->verify_each = true; break;
+#ifdef PTXOPT_DEBUG
+    case OPTION_NO_GATES: pipeline->no_gates = pipeline->ignore_exits = true; break;
+#endif
     case OPTION_PROVE: take_proving(parser, argument); break;
     case OPTION_PROVE_EACH:
         options->prove_each = true;

@@ -222,7 +222,9 @@ static void summarize(Runner *runner, Arena *arena, const Module *m)
     if (runner->config->sequence.n == 0 && runner->config->tuned.n == 0)
         return;
     double start = stats_clock(runner->stats);
-    runner->summaries = summaries_compute(arena, m);
+    Summaries *summaries = summaries_compute(arena, m);
+    summaries->ungated = runner->config->no_gates;
+    runner->summaries = summaries;
     runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
 }
 

@@ -31,7 +31,10 @@ static void print_state(Runner *runner, Function *fn, const char *when, const ch
 
 /* ---- the checker: it computes its own analyses, so that it does not rely on those that phases keep --------------- */
 
-static bool checks(const Runner *runner) { return runner->config->verify_each || ALWAYS_VERIFY; }
+static bool checks(const Runner *runner)
+{
+    return runner->config->verify_each || (ALWAYS_VERIFY && !runner->config->no_gates);
+}
 
 /* The convergence of fn, which a phase must not change; NULL when nothing is checked. Free it with convergence_free. */
 static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
@@ -47,10 +50,11 @@ static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
     return before;
 }
 
-/* What is wrong with fn, or NULL. before, kept: of the phase that has just run, or NULL. */
+/* What is wrong with fn, or NULL. before, kept: of the step that has just run, or NULL; changed: what it did. */
 static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, const Analyses *kept,
-                              Arena *arena)
+                              bool changed, Arena *arena)
 {
+    const ThreadsCheck *threads = &runner->config->threads;
     const char *fault = verify_function(fn, arena);
     if (!fault && fn->cfg)
         fault = cfg_verify(fn, arena);
@@ -63,17 +67,17 @@ static const char *find_fault(const Runner *runner, Function *fn, const Converge
     step_start_analyses(runner, &an, fn);
     fault = convergence_compare(before, &an, arena);
     analyses_free(&an);
-    return fault;
+    return !fault && changed && threads->fault ? threads->fault(threads->user, fn) : fault;
 }
 
 /* Whether the function is in order after `what`, a phase or parsing. If not, it reports that. */
-static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, const char *what,
-                   Arena *arena)
+static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, bool changed,
+                   const char *what, Arena *arena)
 {
     if (!checks(runner))
         return true;
     double start = stats_clock(runner->stats);
-    const char *fault = find_fault(runner, fn, before, kept, arena);
+    const char *fault = find_fault(runner, fn, before, kept, changed, arena);
     runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
     if (fault)
         fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what,
@@ -219,7 +223,7 @@ bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *ou
     bool ok = *outcome != OUTCOME_NONE || fn->changed == was_changed;
     if (!ok)
         fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", name, fn->name->text);
-    ok = ok && verify(runner, fn, before, an, name, &arena);
+    ok = ok && verify(runner, fn, before, an, *outcome != OUTCOME_NONE, name, &arena);
     if (before)
         convergence_free(before);
     arena_free(&arena);
@@ -233,7 +237,9 @@ bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *ou
 bool step_verify_parsed(Runner *runner, Function *fn)
 {
     Arena arena = {0};
-    bool ok = verify(runner, fn, NULL, NULL, "parsing", &arena);
+    bool ok = verify(runner, fn, NULL, NULL, false, "parsing", &arena);
+    if (runner->config->threads.begin)
+        runner->config->threads.begin(runner->config->threads.user);
     arena_free(&arena);
     return ok;
 }

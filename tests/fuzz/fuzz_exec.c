@@ -1,13 +1,14 @@
 /* fuzz-exec: generates kernels, optimizes them in many ways, and judges each way (judge.h).
  *
  *     fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]
- *               [--features=LIST] [--prover=always|wrong|never] [--orders=N]
+ *               [--features=LIST] [--prover=always|wrong|never|steps] [--orders=N]
  *     fuzz-exec --mutate=LIST [as above]
  *     fuzz-exec --check=FLAGS [--launch=FILE] FILE.ptx
  *
  * --stop: at the first failure; --no-verify: without --verify-each; --once: ptxopt runs once, not twice; --quick: failures
  * are only named; --features=LIST: with these features of ptxgen only; --prover: whether the prover is asked about each output,
- * about those that the interpreter finds wrong, or about none. What is wrong must not be proved, nor what is right refuted.
+ * about those that the interpreter finds wrong, or about none. What is wrong must not be proved, nor what is right refuted. With
+ * --prover=steps --verify-each asks it about threads after each step: it may refuse what is right, so this is for planted faults.
  * --orders=N: N random orders of phases with random knobs (3; none beside --configs).
  *
  * --mutate: texts to begin with, `FILE.ptx` or `FILE.ptx FILE.launch` in each line; these, or a generated kernel, are changed at
@@ -538,7 +539,7 @@ static int usage(void)
 {
     fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] "
           "[--quick]\n"
-          "                 [--features=LIST] [--prover=always|wrong|never] [--orders=N]\n"
+          "                 [--features=LIST] [--prover=always|wrong|never|steps] [--orders=N]\n"
           "       fuzz-exec --mutate=LIST [as above]\n"
           "       fuzz-exec [--no-verify] --check=FLAGS [--launch=FILE] FILE.ptx\n",
           stderr);
@@ -561,10 +562,11 @@ static bool read_list(const char *file, Words *lines)
 
 static bool when_to_ask(const char *word, AskProver *ask)
 {
-    static const char *const words[] = {"always", "wrong", "never"};
+    static const char *const words[] = {"always", "wrong", "never", "steps"};
     for (u32 k = 0; k < COUNT_OF(words); k++)
         if (strcmp(word, words[k]) == 0) {
             *ask = (AskProver)k;
+            optimize_asks_prover = *ask == ASK_STEPS;
             return true;
         }
     return false;

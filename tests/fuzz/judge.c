@@ -375,7 +375,7 @@ static Verdict check_stable(Judge *j, const char *flags, const Text *after)
 static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
 {
     bool is_wrong = verdict == MEMORY || (verdict == FINDING && !j->only_garbage);
-    if (j->options.ask == ASK_NEVER || (verdict != CLEAN && !is_wrong) ||
+    if (j->options.ask == ASK_NEVER || j->options.ask == ASK_STEPS || (verdict != CLEAN && !is_wrong) ||
         (verdict == CLEAN && j->options.ask == ASK_IF_WRONG))
         return verdict;
     ProveAnswer answer = ask_prover(&(ProveOptions){0}, &j->ptx, after, is_wrong ? NULL : &j->message);

@@ -28,8 +28,8 @@ typedef enum Verdict {
 } Verdict;
 const char *verdict_name(Verdict v);
 
-/* When the prover is asked about an output. */
-typedef enum AskProver { ASK_ALWAYS, ASK_IF_WRONG, ASK_NEVER } AskProver;
+/* When the prover is asked about an output; or, by --verify-each, about the threads of each step alone. */
+typedef enum AskProver { ASK_ALWAYS, ASK_IF_WRONG, ASK_NEVER, ASK_STEPS } AskProver;
 
 typedef struct JudgeOptions {
     u32 seeds;      /* schedules per launch */

@@ -2,11 +2,14 @@
 
 #include <stdlib.h>
 
+#include "check/proof/proof_threads.h"
 #include "parse/parse.h"
 #include "pipeline/knobs.h"
 #include "pipeline/options.h"
 
 enum { WORDS_MAX = 64 };
+
+bool optimize_asks_prover;
 
 static bool parse_flags(Options *options, char *flags, FILE *messages)
 {
@@ -30,7 +33,12 @@ static Optimized optimize_module(const Options *options, const char *ptx, u32 le
     Module *m = parse_module(&arena, "input", text, &diag);
     if (diag.errors == 0) {
         PrintOptions print = {.reprint = options->pipeline.reprint};
-        bool ok = pipeline_run(m, &options->pipeline, &diag, NULL, messages, &stats) == PIPELINE_OK;
+        PipelineConfig config = options->pipeline;
+        ProofThreads threads = {.text = NULL};
+        if (config.verify_each && optimize_asks_prover)
+            proof_threads_init(&threads, options, m, &config);
+        bool ok = pipeline_run(m, &config, &diag, NULL, messages, &stats) == PIPELINE_OK;
+        proof_threads_free(&threads);
         result = ok ? OPTIMIZED : BROKE_FUNCTION;
         if (ok)
             print_module(out, m, &print);

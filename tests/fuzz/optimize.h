@@ -10,6 +10,7 @@ typedef enum Optimized { OPTIMIZED, BAD_FLAGS, BAD_TEXT, BROKE_FUNCTION } Optimi
 
 /* Text in, text out, with flags of the command line; what is said on the way goes to `messages`. ptx[len] is NUL.
  * *went_back: whether a function was changed and then restored; the pointer may be NULL. */
+extern bool optimize_asks_prover; /* as the program's, --verify-each asks the prover about each step */
 Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages, bool *went_back);
 
 /* The phases that some -O runs, in their order; NULL after the last one. */

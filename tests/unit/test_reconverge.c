@@ -1,4 +1,4 @@
-/* Where threads may reconverge: what waits, what ends it, who is seen; and the checker, with the gate left out. */
+/* Where threads may reconverge: what waits, what ends it, who is seen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "analysis/convergence.h"
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "ptx_text.h"
@@ -188,153 +187,34 @@ static void gate(void **state)
     check_at("%p1", "mov.u32 %r4, 1;", STORE, RECONVERGE_SAFE);
 }
 
-/* ---- the checker --------------------------------------------------------------------------------------------------- */
-
-typedef void Edit(Function *fn);
-
-static void check_edit(const char *text, Edit *edit, const char *complaint)
+/* rest: from R, which two entries of a table lead to, in groups of their own, to where they reconverged. */
+static void check_joins(const char *rest, ReconvergeRisk expected)
 {
     Fixture x;
-    open_text(&x, text);
-    Convergence *before = convergence_snapshot(&x.arena, &x.an);
-    assert_null(convergence_compare(before, &x.an, &x.arena));
-    edit(x.fn);
-    const char *wrong = convergence_compare(before, &x.an, &x.arena);
-    if (complaint ? !wrong || !strstr(wrong, complaint) : wrong != NULL)
-        fail_msg("'%s' instead of '%s'", wrong ? wrong : "", complaint ? complaint : "");
-    convergence_free(before);
+    open_text(&x, fill(KERNEL("A: T: .branchtargets J, R, H;\nbrx.idx %r1, T;\nH: bra R;\nR: $\nJ: st.global.u32 [%rd1], %r1; ret;"),
+                       &rest));
+    ReconvergeGate *gate = reconverge_new(&x.arena, &x.an);
+    ReconvergeRisk risk = reconverge_joins(gate, ptx_block(x.fn, "A"));
+    if (risk != expected)
+        fail_msg("%d instead of %d: %s", risk, expected, rest);
+    reconverge_free(gate);
     close_text(&x);
 }
 
-/* A and B end alike: B's copy of the tail goes. */
-static void merge(Function *fn)
-{
-    Block *a = ptx_block(fn, "A"), *b = ptx_block(fn, "B"), *t;
-    Instr *tail = a->first;
-    while (tail->op->opcode != OPC_ST)
-        tail = tail->next;
-    t = block_split_before(tail);
-    while (b->last->op->opcode != OPC_ST) {
-        if (block_terminator(b))
-            instr_inherit_origin(fn, block_terminator(t), block_terminator(t), block_terminator(b));
-        if (block_terminator(b))
-            block_remove_terminator(b);
-        else
-            instr_remove(b->last);
-    }
-    instr_remove(b->last);
-    block_set_fall(b, t);
-}
-
-static void fold_never_taken(Function *fn) { block_remove_terminator(ptx_block(fn, "A")); }
-
-/* Nothing remains of J either. */
-static void fold_and_clear(Function *fn)
-{
-    fold_never_taken(fn);
-    while (ptx_block(fn, "J")->first)
-        instr_remove(ptx_block(fn, "J")->first);
-}
-
-static void clear(Function *fn) { instr_remove(ptx_block(fn, "J")->first); }
-
-static void promise(Function *fn)
-{
-    Instr *end = block_terminator(ptx_block(fn, "A"));
-    instr_set_op(end, isa_decode(fn->module->isa, "bra.uni", 7));
-}
-
-/* One branch takes both decisions of A and B. */
-static void combine(Function *fn)
-{
-    Block *a = ptx_block(fn, "A"), *b = ptx_block(fn, "B");
-    instr_inherit_origin(fn, block_terminator(b), block_terminator(a), block_terminator(b));
-    block_remove_terminator(a);
-}
-
-/* The same twice: of A and B, and of C and D. */
-static void combine_pairs(Function *fn)
-{
-    Block *c = ptx_block(fn, "C"), *d = ptx_block(fn, "D");
-    combine(fn);
-    instr_inherit_origin(fn, block_terminator(d), block_terminator(c), block_terminator(d));
-    block_remove_terminator(c);
-}
-
-#define TESTS(first, at_m, at_n, at_j)                                                      \
-    KERNEL("A: @" first " bra M;\nB: @%p1 bra M;\nN: " at_n "add.u32 %r3, %r1, 1; bra J;\n" \
-           "M: " at_m "add.u32 %r3, %r1, 2;\nJ: " at_j "st.global.u32 [%rd1+8], %r3; ret;")
-#define SEEN "activemask.b32 %r4; "
-
-static void combined_tests(void **state)
+/* All threads of a group wait for the same ones, and go on together; or a part of them waits, or they see one another. */
+static void joins(void **state)
 {
     (void)state;
-    check_edit(TESTS("%p3", SEEN, "", ""), combine, "come together");
-    check_edit(TESTS("%p3", "@%p4 bra O; " SEEN "O: ", "", ""), combine, "come together");
-    check_edit(TESTS("%p3", "vote.any.pred %p5, %p4; ", "", ""), combine, "come together");
-    check_edit(TESTS("%p3", "vote.sync.any.pred %p5, %p4, -1; ", "", ""), combine, NULL); /* names its threads */
-    check_edit(TESTS("%p2", SEEN, "", ""), combine, NULL);                                /* the first test parts no warp */
-    check_edit(TESTS("%p3", "", SEEN, ""), combine, NULL); /* one edge leads there, before and after */
-    check_edit(TESTS("%p3", "", "", SEEN), combine, NULL); /* where all reconverge */
-    check_edit(KERNEL("L: \nA: @%p3 bra M;\nB: @%p4 bra M;\nN: " SEEN
-                      "add.u32 %r3, %r1, 1; bra J;\nM: add.u32 %r3, %r1, 2;\n"
-                      "J: @%p5 bra L; ret;"),
-               combine, NULL); /* around the loop, where they have reconverged */
-    check_edit(KERNEL("A: @%p2 bra M;\nB: @%p1 bra M;\nC: @%p3 bra N;\nD: @%p4 bra M;\nN: add.u32 %r3, %r1, 1; bra J;\n"
-                      "M: " SEEN "add.u32 %r3, %r1, 2;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
-               combine_pairs, NULL);
-}
-
-#define ARMS(branch, arm, after)                                                                                \
-    KERNEL("@" branch " bra B;\n" arm                                                                           \
-           "\nA: add.u32 %r3, %r1, 3; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n" \
-           "B: add.u32 %r3, %r1, 4; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n"   \
-           "M: " after "\nbra J;\nN: add.u32 %r4, %r4, 1;\nJ: st.global.u32 [%rd1+8], %r1; ret;")
-
-static void checker(void **state)
-{
-    (void)state;
-    check_edit(ARMS("%p1", SPIN, "mov.u32 %r4, 1;"), merge, "wait for one another");
-    check_edit(ARMS("%p2", SPIN, "mov.u32 %r4, 1;"), merge, NULL);
-    check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), merge, NULL);
-    check_edit(ARMS("%p1", "", "activemask.b32 %r4;"), merge, "come together");
-    check_edit(ARMS("%p2", "", "activemask.b32 %r4;"), merge, NULL);
-    check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), promise, "promises");
-    check_edit(KERNEL("@%p1 bra A;\n" SPIN
-                      "\nbra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: st.volatile.global.u32 [%rd1], 1; bra J;\n"
-                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
-               fold_never_taken, "wait for one another");
-    check_edit(KERNEL("@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: activemask.b32 "
-                      "%r4; bra J;\n"
-                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
-               fold_never_taken, "come together");
-}
-
-/* A branch that promises to be uniform sees who comes to it together, unless all threads of the warp are proven to agree. */
-static void checker_of_promises(void **state)
-{
-    (void)state;
-    check_edit(ARMS("%p1", "", "@%p5 bra.uni N;"), merge, "come together");
-    check_edit(ARMS("%p2", "", "@%p5 bra.uni N;"), merge, NULL);
-    check_edit(ARMS("%p1", "", "@%p2 bra.uni N;"), merge, NULL);
-    check_edit(ARMS("%p1", "", "@%p5 bra N;"), merge, NULL);
-    check_edit(TESTS("%p3", "@%p5 bra.uni J;\n", "", ""), combine, "come together");
-    check_edit(TESTS("%p3", "@%p5 bra J;\n", "", ""), combine, NULL);
-    check_edit(TESTS("%p2", "@%p5 bra.uni J;\n", "", ""), combine, NULL);
-}
-
-/* Lanes that part at %p1 reconverged at J. `at_c` and `at_k`: before they get there, and after it. */
-#define GONE(at_c, at_k)                                                                       \
-    KERNEL("@%p2 bra K;\n@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\n"                        \
-           "A: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: " at_c "bra J;\nD: add.u32 %r3, %r1, 5;\n" \
-           "J: mov.u32 %r6, 1; mov.u32 %r7, 1;\nK: st.global.u32 [%rd1+8], %r3; @%p4 bra E; " at_k "E: ret;")
-
-static void points_that_are_gone(void **state)
-{
-    (void)state;
-    check_edit(GONE(SEEN, ""), fold_and_clear, "come together");
-    check_edit(GONE("", SEEN), fold_and_clear, NULL);
-    check_edit(GONE(SEEN, ""), clear, NULL);
+    check_joins("shfl.sync.idx.b32 %r4, %r1, 0, 31, -1;" STORE, RECONVERGE_SAFE);
+    check_joins("barrier.sync 1;" STORE, RECONVERGE_SAFE);
+    check_joins("shfl.sync.idx.b32 %r4, %r1, 0, 31, %r1; bar.warp.sync -1;", RECONVERGE_WAIT);
+    check_joins("@%p1 barrier.sync 1;" STORE, RECONVERGE_WAIT);
+    check_joins("barrier.sync 1, 64;" STORE, RECONVERGE_WAIT);
+    check_joins("barrier.sync %r3;" STORE, RECONVERGE_WAIT);
+    check_joins("@%p1 bra P; barrier.sync 1; P:" STORE, RECONVERGE_WAIT);
+    check_joins("call unknown;" STORE, RECONVERGE_ACTIVE_SET);
+    check_joins(SPIN STORE, RECONVERGE_WAIT);
+    check_joins("activemask.b32 %r4;", RECONVERGE_ACTIVE_SET);
 }
 
 int main(void)
@@ -344,10 +224,7 @@ int main(void)
         cmocka_unit_test(loops_that_ask),
         cmocka_unit_test(loops_that_do_not),
         cmocka_unit_test(gate),
-        cmocka_unit_test(checker),
-        cmocka_unit_test(combined_tests),
-        cmocka_unit_test(points_that_are_gone),
-        cmocka_unit_test(checker_of_promises),
+        cmocka_unit_test(joins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -438,6 +438,33 @@ static void faults_of_a_phase_are_internal_errors(void **state)
     run_free(&run);
 }
 
+static void note_begin(void *user) { ((u32 *)user)[0]++; }
+static const char *say_fault(void *user, const Function *fn)
+{
+    ((u32 *)user)[1]++;
+    return strcmp(fn->name->text, "one") == 0 ? "waiting: for ever" : NULL;
+}
+
+/* A prover that was handed over is asked of each function, after the steps that change it. */
+static void verify_each_asks_a_prover(void **state)
+{
+    (void)state;
+    Run run;
+    u32 asked[2] = {0, 0};
+    PipelineConfig config = {
+        .bisect_limit = BISECT_OFF, .verify_each = true, .threads = {note_begin, say_fault, asked}};
+    run_phase(&run, counts_functions, config);
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_int_equal(asked[0], 3);
+    assert_int_equal(asked[1], 0);
+    run_free(&run);
+
+    run_phase(&run, removes_instructions, config);
+    assert_int_equal(run.result, PIPELINE_INTERNAL);
+    assert_string_equal(run.said, "ptxopt: internal error: function 'one' is broken after tested: waiting: for ever\n");
+    run_free(&run);
+}
+
 static void a_directory_that_cannot_be_made_is_an_error(void **state)
 {
     (void)state;
@@ -463,6 +490,7 @@ int main(void)
         cmocka_unit_test(functions_are_printed_around_a_phase),
         cmocka_unit_test(a_function_goes_back_where_exits_came_to_decide),
         cmocka_unit_test(faults_of_a_phase_are_internal_errors),
+        cmocka_unit_test(verify_each_asks_a_prover),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_an_error),
     };
     return cmocka_run_group_tests_name("runner", tests, NULL, NULL);

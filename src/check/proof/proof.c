@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/proof/proof_steps.h"
+#include "check/proof/proof_threads.h"
 #include "base/graph.h"
 #include "base/bitset.h"
 #include "pipeline/remarks.h"
@@ -15,7 +16,8 @@ typedef struct Proof {
     const Options *options;
     Module *m;
     Stats *stats;
-    ProofSteps steps; /* with --prove-each */
+    ProofSteps steps;     /* with --prove-each */
+    ProofThreads threads; /* with --verify-each */
     RemarkWriter remarks;
     bool wants_remarks;
     FILE *bug_report; /* of refutations; NULL: none yet */
@@ -138,7 +140,7 @@ static void add_callers(const Graph *callers, BitSet *of)
  * with what callees did at that time do not prove the whole, and a refuted step refutes it. */
 static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
-    ProveVerdict v = proof_of_texts(p->options, p->m, k, before, after);
+    ProveVerdict v = proof_of_texts(p->options, p->m, k, before, after, false);
     const ProveVerdict *steps =
         p->options->prove_each && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(&p->steps, k, after) : NULL;
     bool counts = steps && (steps->answer == PROVE_REFUTED ||
@@ -259,16 +261,20 @@ static void *begin_proof(const Options *options, Module *m, Stats *stats, Pipeli
         config->after_step = proof_steps_take;
         config->user = &p->steps;
     }
+    if (options->pipeline.verify_each)
+        proof_threads_init(&p->threads, options, m, config);
     return p;
 }
 
 static void end_proof(void *proof, bool good, Diag *diag, FILE *remarks)
 {
     Proof *p = proof;
-    if (good)
+    if (good && p->options->prove != PROVING_NOT)
         prove_module(p, diag, remarks);
     if (p->options->prove_each)
         proof_steps_free(&p->steps);
+    if (p->options->pipeline.verify_each)
+        proof_threads_free(&p->threads);
 }
 
 ToolStatus proof_optimize_file(const Options *options)

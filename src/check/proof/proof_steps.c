@@ -37,12 +37,35 @@ static Function *same_function(const Module *m, const Reading *other, u32 k)
     return found->is_definition && fn->is_definition && strcmp(found->name->text, fn->name->text) == 0 ? found : NULL;
 }
 
-ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const Reading *before, const Reading *after)
+ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const Reading *before, const Reading *after,
+                            bool threads_alone)
 {
-    ProveOptions prove = {
-        .solver = options->solver, .solver_ms = SOLVER_MS, .assume_in_bounds = options->pipeline.knobs.assume_in_bounds};
+    ProveOptions prove = {.solver = options->solver,
+                          .solver_ms = SOLVER_MS,
+                          .assume_in_bounds = options->pipeline.knobs.assume_in_bounds,
+                          .threads_alone = threads_alone};
     Function *f = same_function(m, before, k), *g = same_function(m, after, k);
     return f && g ? prove_function(f, g, &prove, m->arena) : proof_unread;
+}
+
+static u32 index_of(const Module *m, const Function *fn)
+{
+    for (u32 k = 0; k < m->functions.n; k++)
+        if (m->functions.v[k] == fn)
+            return k;
+    return 0;
+}
+
+ProveVerdict proof_of_step(const Options *options, const Module *m, const Function *fn, Str before, Str after,
+                           bool threads_alone)
+{
+    Reading text[2];
+    reading_init(&text[0], "before.ptx", before, parse_module, NULL);
+    reading_init(&text[1], "after.ptx", after, parse_module, NULL);
+    ProveVerdict v = proof_of_texts(options, m, index_of(m, fn), &text[0], &text[1], threads_alone);
+    reading_free(&text[0]);
+    reading_free(&text[1]);
+    return v;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------------------- */
@@ -60,25 +83,6 @@ void proof_steps_free(ProofSteps *s)
         free(s->of[k].text);
 }
 
-static u32 index_of(const Module *m, const Function *fn)
-{
-    for (u32 k = 0; k < m->functions.n; k++)
-        if (m->functions.v[k] == fn)
-            return k;
-    return 0;
-}
-
-static ProveVerdict prove_step(const ProofSteps *s, u32 k, Str before, Str after)
-{
-    Reading text[2];
-    reading_init(&text[0], "before.ptx", before, parse_module, NULL);
-    reading_init(&text[1], "after.ptx", after, parse_module, NULL);
-    ProveVerdict v = proof_of_texts(s->options, s->m, k, &text[0], &text[1]);
-    reading_free(&text[0]);
-    reading_free(&text[1]);
-    return v;
-}
-
 static void say(const Function *fn, const char *phase, const ProveVerdict *v)
 {
     if (v->answer != PROVE_PROVED)
@@ -90,12 +94,12 @@ void proof_steps_take(void *user, Function *fn, const char *phase)
 {
     ProofSteps *s = user;
     Str after;
-    u32 k = index_of(s->m, fn);
-    FunctionSteps *steps = &s->of[k];
+    FunctionSteps *steps = &s->of[index_of(s->m, fn)];
     char *text = proof_print(s->options, s->m, &after);
     if (!text)
         return;
-    ProveVerdict v = prove_step(s, k, steps->text ? (Str){steps->text, steps->len} : s->m->text, after);
+    Str before = steps->text ? (Str){steps->text, steps->len} : s->m->text;
+    ProveVerdict v = proof_of_step(s->options, s->m, fn, before, after, false);
     say(fn, phase, &v);
     v.why = arena_printf(s->m->arena, "after %s: %s", phase, v.why);
     s->stats->step_proof[v.answer]++;
