@@ -238,7 +238,8 @@ static bool begins_with(Str text, const char *directive)
 
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn)
 {
-    return !(summaries && summaries->ungated) && !fn->is_entry && (!summaries || summaries->active_set || bitset_has(&summaries->external, fn->sym));
+    return !(summaries && summaries->ungated) && !fn->is_entry &&
+           (!summaries || summaries->active_set || bitset_has(&summaries->external, fn->sym));
 }
 
 bool effects_is_replaceable(Str text)

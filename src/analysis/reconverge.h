@@ -82,7 +82,7 @@ ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
 /* Answers the same if nothing that is executed between the branch that divides them and `at` may wait. */
 ReconvergeRisk reconverge_after_pure(ReconvergeGate *gate, Block *at, const Block *old);
 
-/* Threads that the branch divides may come together wherever several edges lead to one block, as far as they have done nothing in between. */
+/* Threads that the branch divides may come together wherever several edges lead to one block, if they have done nothing in between. */
 ReconvergeRisk reconverge_joins(ReconvergeGate *gate, const Block *branch);
 
 /* Threads that a guarded ret or exit at the end of b takes out of the function, each at once, are to reconverge first. */

@@ -191,8 +191,10 @@ static void gate(void **state)
 static void check_joins(const char *rest, ReconvergeRisk expected)
 {
     Fixture x;
-    open_text(&x, fill(KERNEL("A: T: .branchtargets J, R, H;\nbrx.idx %r1, T;\nH: bra R;\nR: $\nJ: st.global.u32 [%rd1], %r1; ret;"),
-                       &rest));
+    open_text(
+        &x,
+        fill(KERNEL("A: T: .branchtargets J, R, H;\nbrx.idx %r1, T;\nH: bra R;\nR: $\nJ: st.global.u32 [%rd1], %r1; ret;"),
+             &rest));
     ReconvergeGate *gate = reconverge_new(&x.arena, &x.an);
     ReconvergeRisk risk = reconverge_joins(gate, ptx_block(x.fn, "A"));
     if (risk != expected)

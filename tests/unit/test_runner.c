@@ -451,8 +451,7 @@ static void verify_each_asks_a_prover(void **state)
     (void)state;
     Run run;
     u32 asked[2] = {0, 0};
-    PipelineConfig config = {
-        .bisect_limit = BISECT_OFF, .verify_each = true, .threads = {note_begin, say_fault, asked}};
+    PipelineConfig config = {.bisect_limit = BISECT_OFF, .verify_each = true, .threads = {note_begin, say_fault, asked}};
     run_phase(&run, counts_functions, config);
     assert_int_equal(run.result, PIPELINE_OK);
     assert_int_equal(asked[0], 3);

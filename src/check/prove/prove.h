@@ -15,7 +15,7 @@ typedef struct ProveOptions {
     const char *solver;    /* a command that reads SMT-LIB 2; NULL: none */
     u32 solver_ms;         /* for each function */
     bool assume_in_bounds; /* no access by the address of a .shared variable goes beyond it */
-    bool threads_alone;    /* of barriers that AFTER lacks only those behind or before polls count; which exit is the end is not asked */
+    bool threads_alone;    /* barriers that AFTER lacks count only beside polls, and which exit is the end is not asked */
     u32 limit;             /* steps for each instruction of the function; 0: as usual */
 } ProveOptions;
 
@@ -30,7 +30,7 @@ typedef struct ProveVerdict {
     ProveAnswer answer;
     const char *why;                 /* of what is not proved: one line, in the arena */
     bool is_suspect;                 /* PROVE_UNKNOWN, and not because an opcode of BEFORE is not known */
-    bool of_threads;                 /* PROVE_UNKNOWN: each thread does the same, but together with others, or others wait for it */
+    bool of_threads;                 /* PROVE_UNKNOWN: each thread does the same, but not with the same others */
     u32 nodes, steps, work, queries; /* work: terms made */
     const ProveInput *input;         /* PROVE_REFUTED: those that were read, in the arena */
     u32 inputs;

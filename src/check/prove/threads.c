@@ -265,8 +265,8 @@ static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
         u32 block = x->v[k].block;
         bool was_over = x->v[k].joined && promised->moved && prove_group_has(p, promised->past, block);
         if (block != promised->block && prove_has_divided(p, block) && !was_over &&
-            !comes_later(&p->side[PROVE_BEFORE].g, block, promised->block) &&
-            !prove_went_together(p, pa, pb, block) && !prove_is_covered(p, &pa->open[PROVE_AFTER], block))
+            !comes_later(&p->side[PROVE_BEFORE].g, block, promised->block) && !prove_went_together(p, pa, pb, block) &&
+            !prove_is_covered(p, &pa->open[PROVE_AFTER], block))
             return false;
     }
     return true;
