@@ -290,16 +290,15 @@ static bool find_uniform(ProveGraph *g)
 
 /* A back edge makes all blocks between its ends in the order, a superset of its loop, one region: control that leaves it goes on to
  * later ones only, and never comes back. */
-static void find_loops(ProveGraph *g)
+void prove_find_regions(ProveGraph *g, const u32 *only, Arena *arena)
 {
-    u32 *last = arena_array(g->arena, u32, g->n), end = 0,
-        region = 0; /* by order, where back edges to it come from, plus 1 */
-    g->loops = bitset_new(g->arena, g->n);
-    g->region = arena_array(g->arena, u32, g->n);
+    u32 *last = arena_array(arena, u32, g->n), end = 0, region = 0; /* by order, where back edges to it come from, plus 1 */
+    g->loops = bitset_new(arena, g->n);
+    g->region = arena_array(arena, u32, g->n);
     for (u32 k = 0; k < g->reachable; k++)
         for_each_edge(e, &g->succ, g->by_order[k]->id) {
-            u32 head = g->order[g->succ.to[e]];
-            if (head <= k && last[head] < k + 1)
+            u32 head = g->order[g->succ.to[e]], to = only ? only[g->by_order[k]->id] : 0;
+            if (head <= k && last[head] < k + 1 && (!to || to == g->succ.to[e] + 1))
                 last[head] = k + 1;
         }
     for (u32 k = 0; k < g->reachable; k++) {
@@ -360,6 +359,6 @@ bool prove_graph_init(ProveGraph *g, Function *fn, bool believes, bool exits_par
         *why = "the function has too many blocks that its branches lead to";
         return false;
     }
-    find_loops(g);
+    prove_find_regions(g, NULL, arena);
     return true;
 }

@@ -43,6 +43,9 @@ bool prove_graph_init(ProveGraph *g, Function *fn, bool believes, bool exits_par
 /* Into g->postdom. With `exit` that block alone counts as one that ends the function; PROVE_NO_BLOCK: all that do. */
 void prove_find_postdoms(ProveGraph *g, u32 exit);
 
+/* Into g->loops and g->region. only: by block the one that control goes on to from it, plus 1, where that is known; NULL: nothing is. */
+void prove_find_regions(ProveGraph *g, const u32 *only, Arena *arena);
+
 /* Registers live before instruction i of block b (NULL: after its last), added to `out`. */
 void prove_live_at(const ProveGraph *g, const Block *b, const Instr *i, BitSet *out);
 /* Blocks that control may reach from b's terminator before it comes to `stop`; PROVE_NO_BLOCK: nothing stops it. */

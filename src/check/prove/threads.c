@@ -411,10 +411,20 @@ static void check_all(Prover *p)
         fail_to_wait(p, p->more_late.v[0].after, p->more_late.v[0].block);
 }
 
+/* Loops whose edges back no path takes are none: who comes to a branch in them does so once. */
+static void forget_untaken(Prover *p)
+{
+    u32 *only = arena_array(p->arena, u32, p->side[PROVE_BEFORE].g.n);
+    for (u32 id = 0; id < p->side[PROVE_BEFORE].g.n; id++)
+        only[id] = bitset_has(&p->parted, id) ? 0 : p->went_to[id];
+    prove_find_regions(&p->side[PROVE_BEFORE].g, only, p->arena);
+}
+
 void prove_threads_done(Prover *p)
 {
     if (!p->at_events.n)
         return;
+    forget_untaken(p);
     for (u32 k = 0; k < p->at_events.n; k++) {
         const OpenAtEvent *m = &p->at_events.v[k];
         vec_push(&p->matched,
