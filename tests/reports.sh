@@ -99,7 +99,7 @@ else
     case_ 'Markdown' 'exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "^### .bytecode.$" out; grep -q "^| ptxas 99.1 sm_75 | better | [0-9]* to [0-9]* |" out
         [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
     case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'
-    case_ 'without dot the page draws by itself, and says so' 'PATH=/nonexistent "$BUILD/ptxopt-report" --ptxas="$REAL" --format=html switch.ptx -o r; well_formed r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "dot is not at hand" r'
+    case_ 'without dot the page draws by itself, and says so' 'PATH=/nonexistent "$BUILD/ptxopt-report" --ptxas="$REAL" --format=html switch.ptx -o r; well_formed r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "dot is not installed" r'
     case_ '--fail-if-worse' 'exits 3 report --ptxas=./ptxas --fail-if-worse slow.ptx -- --ignore-exits; grep -q ": worse: " out; exits 0 report --ptxas=./ptxas slow.ptx -- --ignore-exits; exits 0 report --ptxas=./ptxas --fail-if-worse switch.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse slow.ptx -- -O0; grep -q "ptxopt -O0" out'
     case_ '--guard: what is worse is reverted, with the reason' 'report --ptxas=./ptxas slow.ptx -- --ignore-exits >plain; exits 0 report --ptxas=./ptxas --guard --fail-if-worse slow.ptx -- --ignore-exits; grep -q ": reverted: .*instructions" out; grep -q " 0 worse, [1-9][0-9]* reverted," out
         why=$(sed -n "s/^.*: worse: //p" plain); [ -n "$why" ]; [ "$(sed -n "s/^.*: reverted: //p" out)" = "$why" ]
