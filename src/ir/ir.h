@@ -166,7 +166,7 @@ typedef struct Decl {
     u32 regs;        /* ... with the numbers 0 to regs - 1 */
     SymId sym;       /* DECL_VAR: the first of .. */
     u32 syms;
-    u32 removed;     /* how many of these are gone; if all are, it does not print */
+    u32 removed; /* how many of these are gone; if all are, it does not print */
 } Decl;
 
 typedef struct Scope {

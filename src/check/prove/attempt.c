@@ -33,8 +33,8 @@ static const Sym *variable(const Function *fn, const BitSet *named, u32 *at)
 
 static bool same_variable(const Function *f, const Sym *a, const Function *g, const Sym *b)
 {
-    return a->name->len == b->name->len && memcmp(a->name->text, b->name->text, a->name->len) == 0 && a->space == b->space &&
-           a->type == b->type && a->bytes == b->bytes && a->align == b->align &&
+    return a->name->len == b->name->len && memcmp(a->name->text, b->name->text, a->name->len) == 0 &&
+           a->space == b->space && a->type == b->type && a->bytes == b->bytes && a->align == b->align &&
            str_equal(span_str(f->module, a->text), span_str(g->module, b->text));
 }
 

@@ -405,8 +405,8 @@ static Term extracted(Compute *c, const Permute *p)
     u32 from = selected_byte(p, 0), n = 1;
     while (n < 4 && !selects_sign(p, n) && selected_byte(p, n) == from + n && (from ^ selected_byte(p, n)) < 4)
         n++;
-    bool is_signed = n < 4 && selects_sign(p, n), is_zero = prove_is_const(c->t, p->source[1]) &&
-                                                            prove_node(c->t, p->source[1])->value == 0;
+    bool is_signed = n < 4 && selects_sign(p, n),
+         is_zero = prove_is_const(c->t, p->source[1]) && prove_node(c->t, p->source[1])->value == 0;
     if (selects_sign(p, 0) || from > 3)
         return 0;
     for (u32 k = n; k < 4; k++)

@@ -238,13 +238,13 @@ static bool is_weak_access(const Locals *l, const Instr *i, u32 k)
         return false;
     const Operand *mem = instr_operand(i, is_load(i) ? 1 : 0), *data = instr_operand(i, is_load(i) ? 0 : 1);
     u32 bits = type_bits(i->op->type[0]), n = data->kind == OPND_VEC ? (u32)data->value : 1;
-    bool good = mem->kind == OPND_MEM && mem->value == 1 && mem + 1 == &i->opnd[k] && bits >= 8 && bits <= 64 &&
-                n == i->op->vector;
+    bool good =
+        mem->kind == OPND_MEM && mem->value == 1 && mem + 1 == &i->opnd[k] && bits >= 8 && bits <= 64 && n == i->op->vector;
     for (const Operand *o = data + (data->kind == OPND_VEC); good && n-- > 0; o++)
-        good = o->kind == OPND_REG ? !o->sub && !o->flags && !o->value && fn_reg(l->fn, o->id)->vector == 1 &&
-                                         type_bits(fn_reg(l->fn, o->id)->type) >= bits
-                                   : o->kind == OPND_IMM || (o->kind == OPND_SINK && is_load(i)) ||
-                                         (o->kind == OPND_FLOAT && bits >= 32);
+        good = o->kind == OPND_REG
+                   ? !o->sub && !o->flags && !o->value && fn_reg(l->fn, o->id)->vector == 1 &&
+                         type_bits(fn_reg(l->fn, o->id)->type) >= bits
+                   : o->kind == OPND_IMM || (o->kind == OPND_SINK && is_load(i)) || (o->kind == OPND_FLOAT && bits >= 32);
     return good;
 }
 
@@ -254,8 +254,8 @@ static void add_cells(Locals *l, Instr *i, LocalPlace p)
     i64 end = p.at + p.more + (i64)bytes * i->op->vector;
     if (p.at < 0 || end > l->fn->module->syms.v[l->sym.v[p.var - 1]].bytes)
         know_all(l);
-    if (p.more || p.at % (bytes * i->op->vector) ||
-        p.generic != (i->op->space == SPACE_GENERIC) || (!p.generic && i->op->space != SPACE_LOCAL))
+    if (p.more || p.at % (bytes * i->op->vector) || p.generic != (i->op->space == SPACE_GENERIC) ||
+        (!p.generic && i->op->space != SPACE_LOCAL))
         bitset_add(&l->known, p.var - 1);
     first += i->opnd[first].kind == OPND_VEC;
     for (u32 k = 0; k < i->op->vector; k++)
@@ -384,11 +384,10 @@ static void store(const Builder *at, const LocalCell *c, const LocalHome *h, Ope
     Operand word = register_operand(h->word[(c->at - h->at) / 4]);
     OpParts b32 = {.type = {TYPE_B32}};
     if (bits == 64 && h->has_parts) {
-        Operand whole =
-            o.kind == OPND_REG
-                ? o
-                : register_operand(build_unary(at, OPC_MOV, (OpParts){.type = {o.kind == OPND_IMM ? TYPE_B64 : TYPE_F64}},
-                                               TYPE_B64, o));
+        Operand whole = o.kind == OPND_REG
+                            ? o
+                            : register_operand(build_unary(
+                                  at, OPC_MOV, (OpParts){.type = {o.kind == OPND_IMM ? TYPE_B64 : TYPE_F64}}, TYPE_B64, o));
         Operand slots[] = {{.kind = OPND_VEC, .id = 2, .value = 2}, word, register_operand(h->word[1]), whole};
         build_last(at, c, OPC_MOV, (OpParts){.type = {TYPE_B64}}, slots, 4);
     } else if (bits == 64) {
@@ -399,8 +398,8 @@ static void store(const Builder *at, const LocalCell *c, const LocalHome *h, Ope
     } else {
         u32 mask = (u32)sem_max(bits) << from;
         Operand rest = register_operand(build_binary(at, OPC_AND, b32, TYPE_B32, word, build_integer(~mask, 32, false)));
-        Operand part = register_operand(build_binary(at, OPC_AND, b32, TYPE_B32, stored(at, c, o),
-                                                     build_integer(sem_max(bits), 32, false)));
+        Operand part = register_operand(
+            build_binary(at, OPC_AND, b32, TYPE_B32, stored(at, c, o), build_integer(sem_max(bits), 32, false)));
         part = register_operand(build_binary(at, OPC_SHL, b32, TYPE_B32, part, build_integer(from, 32, false)));
         build_last(at, c, OPC_OR, b32, (Operand[]){word, rest, part}, 3);
     }

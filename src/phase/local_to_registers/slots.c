@@ -220,8 +220,7 @@ static void store_pair(const Move *m)
             build_move(m, OPC_MOV, of_type(TYPE_B32), register_operand(word[k]), build_integer(value >> 32 * k, 32, false));
         return;
     }
-    Operand slots[] = {
-        {.kind = OPND_VEC, .id = 2, .value = 2}, register_operand(word[0]), register_operand(word[1]), m->o};
+    Operand slots[] = {{.kind = OPND_VEC, .id = 2, .value = 2}, register_operand(word[0]), register_operand(word[1]), m->o};
     guarded(m, build(m->at, OPC_MOV, of_type(TYPE_B64), slots, 4));
 }
 
@@ -295,7 +294,8 @@ static void load(const Move *m)
         if (register_bits(m) == 32)
             guarded(m, build_prmt(m, m->o, word, zero, selector));
         else
-            load_resized(m, build_prmt(m, register_operand(reg_new(m->at->fn, TYPE_B32)), word, zero, selector)->opnd[0].id);
+            load_resized(m,
+                         build_prmt(m, register_operand(reg_new(m->at->fn, TYPE_B32)), word, zero, selector)->opnd[0].id);
     }
 }
 

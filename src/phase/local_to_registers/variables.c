@@ -40,7 +40,8 @@ static void add_variables(LocalVariables *l, u32 scope, u32 decl)
         vec_push(&l->variables, v);
         *fnvmap_at(&l->of_sym, id) = l->variables.n;
         if (s->escapes || s->bytes <= 0)
-            keep(&vec_last(&l->variables), NULL, s->escapes ? "debug data or a declaration names it" : "its size is not known");
+            keep(&vec_last(&l->variables), NULL,
+                 s->escapes ? "debug data or a declaration names it" : "its size is not known");
     }
 }
 
@@ -131,7 +132,8 @@ static LocalAddress windowed(LocalVariables *l, const Instr *i)
 {
     LocalAddress a = address_in(l, i, instr_operand(i, 1));
     bool to_generic = i->op->opcode == OPC_CVTA;
-    if (i->op->space != SPACE_LOCAL || !a.variable || a.generic == to_generic || i->op->sem.bits != l->fn->module->address_size)
+    if (i->op->space != SPACE_LOCAL || !a.variable || a.generic == to_generic ||
+        i->op->sem.bits != l->fn->module->address_size)
         return (LocalAddress){0};
     a.generic = to_generic;
     a.converted = true;
@@ -294,8 +296,7 @@ static void look_at_brackets(LocalVariables *l, const Instr *i)
 
 static void look_at(LocalVariables *l, Instr *i)
 {
-    bool moves =
-        order_reachable(an_order(l->an), i->block) && is_mover(l->fn, i) && computed(l, i).variable;
+    bool moves = order_reachable(an_order(l->an), i->block) && is_mover(l->fn, i) && computed(l, i).variable;
     for (u32 k = 0; k < i->slots; k++)
         if (i->opnd[k].kind == OPND_SYM || slot_is_use(&i->opnd[k]))
             look_at_slot(l, i, k, moves);

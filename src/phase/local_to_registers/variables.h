@@ -18,7 +18,7 @@ typedef struct LocalAddress {
     u32 variable; /* its number, plus 1; 0: no address that is known */
     bool generic;
     bool converted; /* it has been a generic one on the way */
-    i64 lo, hi; /* the first and last byte that it may be of */
+    i64 lo, hi;     /* the first and last byte that it may be of */
 } LocalAddress;
 
 /* An instruction that computes an address, and nothing else. */

@@ -104,9 +104,9 @@ typedef struct Gen {
     bool warp_callees; /* there is a function that holds a warp operation */
     bool has_flags;    /* %flags and %epoch: see wait.c */
     bool has_spun;
-    bool callee_sets; /* wait_function sets the flag that it waits for */
-    bool left;        /* lanes may have left, none of which is a warp's first */
-    bool old_isa;     /* PTX 6.3: vote without .sync */
+    bool callee_sets;                 /* wait_function sets the flag that it waits for */
+    bool left;                        /* lanes may have left, none of which is a warp's first */
+    bool old_isa;                     /* PTX 6.3: vote without .sync */
     u32 local_escapes, local_indexed; /* local variables, by bit: their address escapes; an index is no constant */
 } Gen;
 

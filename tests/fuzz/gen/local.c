@@ -61,9 +61,7 @@ static Pool pool_for(Gen *g, u32 bytes, const char **type)
     switch (bytes) {
     case 1: *type = percent(g, 50) ? "u8" : "s8"; return wide ? P_32 : P_16;
     case 2: *type = percent(g, 50) ? "u16" : "s16"; return wide ? P_32 : P_16;
-    case 4:
-        *type = is_float ? "f32" : percent(g, 50) ? "u32" : "s32";
-        return is_float ? P_F32 : wide ? P_64 : P_32;
+    case 4: *type = is_float ? "f32" : percent(g, 50) ? "u32" : "s32"; return is_float ? P_F32 : wide ? P_64 : P_32;
     default: *type = is_float ? "f64" : "b64"; return is_float ? P_F64 : P_64;
     }
 }
@@ -127,17 +125,13 @@ static void access_indexed(Gen *g, u32 cell)
 static void escape(Gen *g, u32 cell)
 {
     u32 other = (cell + 1) % CELLS;
-    Reg a = address_of(g, cell, 8 * below(g, 3)), b = address_of(g, other, 8 * below(g, 3)),
-        x = pick_defined(g, P_32), p = any_defined(g, P_PRED) ? pick_defined(g, P_PRED) : fresh(g, P_PRED), to;
+    Reg a = address_of(g, cell, 8 * below(g, 3)), b = address_of(g, other, 8 * below(g, 3)), x = pick_defined(g, P_32),
+        p = any_defined(g, P_PRED) ? pick_defined(g, P_PRED) : fresh(g, P_PRED), to;
     if (!any_defined(g, P_PRED))
         line(g, "setp.ne.s32 %s, %s, 0;", NAME(p), NAME(x));
     switch (below(g, 6)) {
-    case 0:
-        line(g, "selp.b64 %s, %s, %s, %s;", NAME(a), NAME(a), NAME(b), NAME(p));
-        break;
-    case 1:
-        line(g, "@%s mov.u64 %s, %s;", NAME(p), NAME(a), NAME(b));
-        break;
+    case 0: line(g, "selp.b64 %s, %s, %s, %s;", NAME(a), NAME(a), NAME(b), NAME(p)); break;
+    case 1: line(g, "@%s mov.u64 %s, %s;", NAME(p), NAME(a), NAME(b)); break;
     case 2:
         line(g, "st.local.u64 [held+%u], %s;", 8 * below(g, 2), NAME(a));
         line(g, "ld.local.u64 %s, [held];", NAME(a));
