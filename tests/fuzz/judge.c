@@ -111,8 +111,6 @@ static void unload(Loaded *l)
 static void trace_access(void *user, const MemoryAccess *access)
 {
     Trace *trace = user;
-    if (access->code->space == MS_PARAM || access->code->space == MS_LOCAL)
-        return; /* frames stand where the schedule puts them */
     u64 *hash = fnvmap_at(&trace->threads, (u64)access->cta << 32 | access->thread);
     const u64 numbers[] = {access->at, access->bytes};
     trace->accesses++;

@@ -172,7 +172,7 @@ struct Cta {
     Barrier barrier[BARRIERS];
 };
 
-/* An access of a thread to memory that is not a parameter or constant. `name` is the variable's, and `at` the place in it; NULL:
+/* An access of a thread to memory that others may see, or write. `name` is the variable's, and `at` the place in it; NULL:
  * it is at address `at`, where there is none. `data` is what is written; NULL: it is read, or an atomic operation. */
 typedef struct MemoryAccess {
     const Code *code;

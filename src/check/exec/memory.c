@@ -151,12 +151,12 @@ static bool find_place(const LaneAccess *a, Place *place)
     }
 }
 
-/* Tells the watch of an access; place->data is NULL where nothing lies at the address. */
+/* Tells the watch of an access that other threads may see; place->data is NULL where nothing lies at the address. */
 static void tell_watch(const LaneAccess *a, const Place *place)
 {
     const Warp *w = a->w;
     const Object *o = a->space == MS_GLOBAL && place->data ? find_object(w->m, a->address) : NULL;
-    if (a->space == MS_CONST || a->space == MS_PARAM)
+    if (a->space == MS_CONST || a->space == MS_PARAM || a->space == MS_LOCAL)
         return;
     w->m->watch(w->m->watch_user, &(MemoryAccess){.code = a->c,
                                                   .cta = w->cta->index,
