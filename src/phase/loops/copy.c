@@ -191,7 +191,7 @@ static void find_lanes(Analyses *an, LoopLanes *lanes)
     Control *control = an_control(an);
     BlockVec on = {0};
     VecU32 branch = {0}, dependent = {0};
-    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(an)};
+    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(an), .waited = waits_now(an->scratch, an)->any_wait};
     for (const Block *b = an->fn->entry; b && !lanes->many; b = b->next) {
         if (!block_is_convergent(b, an->summaries))
             continue;
@@ -211,43 +211,53 @@ static void find_lanes(Analyses *an, LoopLanes *lanes)
 
 static bool divides(Analyses *an, const Block *check) { return !uniform_has(&an_uniform(an)->branch_warp, check->id); }
 
-static bool may_divide(Analyses *an, const LoopChecks *c)
+static bool may_divide(Analyses *an, Block *const *check, u32 n)
 {
-    for (u32 k = 0; k < c->checks; k++)
-        if (divides(an, c->check[k].block))
+    for (u32 k = 0; k < n; k++)
+        if (divides(an, check[k]))
             return true;
     return false;
 }
 
-/* Whether a convergent instruction depends on some of the checks, but not on all that may divide a warp. It would then
+/* Whether a convergent instruction depends on some of the blocks, but not on all checks that may divide a warp. It would then
  * depend on more branches than before, since the branch in front of the copy stands for all checks. */
-static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
+static bool depends_on_some(Analyses *an, const LoopBranches *b, LoopLanes *lanes)
 {
     const Graph *g = &lanes->dependent;
     u32 all = 0;
     marks_clear(&lanes->seen);
-    for (u32 k = 0; k < c->checks; k++)
-        for_each_edge(e, g, c->check[k].block->id)
+    for (u32 k = 0; k < b->blocks; k++)
+        for_each_edge(e, g, b->block[k]->id)
             all += marks_add(&lanes->seen, g->to[e]);
-    for (u32 k = 0; k < c->checks; k++) {
-        u32 id = c->check[k].block->id;
-        if (divides(an, c->check[k].block) && g->start[id + 1] - g->start[id] < all)
+    for (u32 k = 0; k < b->checks; k++) {
+        u32 id = b->check[k]->id;
+        if (divides(an, b->check[k]) && g->start[id + 1] - g->start[id] < all)
             return true;
     }
     return false;
 }
 
-const char *loop_lanes_forbid(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
+const char *loop_lanes_forbid_branches(Analyses *an, const LoopBranches *b, LoopLanes *lanes)
 {
     if (!lanes->asked)
         find_lanes(an, lanes);
-    if (!may_divide(an, c))
-        return NULL;
-    if (lanes->shown)
+    bool checks_divide = may_divide(an, b->check, b->checks);
+    bool divide = checks_divide || may_divide(an, b->block, b->blocks);
+    if (lanes->shown && divide)
         return "threads could come in other groups to an instruction that sees which lanes execute it";
-    if (lanes->many || depends_on_some(an, c, lanes))
+    if (lanes->waited && divide && b->leave)
+        return "threads could wait for others earlier than before";
+    if (checks_divide && (lanes->many || depends_on_some(an, b, lanes)))
         return "threads could come in other groups to an instruction that they execute together";
     return NULL;
+}
+
+const char *loop_lanes_forbid(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
+{
+    Block *check[LOOP_CHECKS];
+    for (u32 k = 0; k < c->checks; k++)
+        check[k] = c->check[k].block;
+    return loop_lanes_forbid_branches(an, &(LoopBranches){check, check, c->checks, c->checks, false}, lanes);
 }
 
 /* ---- the copy ------------------------------------------------------------------------------------------------------------- */

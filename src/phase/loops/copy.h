@@ -26,6 +26,7 @@ bool loop_copy_may(Analyses *an, const Loop *loop);
 /* Which parts of the function depend on which lanes execute them. */
 typedef struct LoopLanes {
     bool asked, shown; /* shown: some instruction sees which lanes execute it; asked: that has been computed */
+    bool waited;       /* some thread may wait for another one */
     bool many;         /* there are more dependences than DEPENDENCES_MAX */
     Graph
         dependent; /* edges from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
@@ -34,6 +35,14 @@ typedef struct LoopLanes {
 /* Why the loop is not copied, because its checks may divide a warp; NULL: nothing forbids it. *lanes is {0} before the
  * first rewrite; its memory is the arena's. */
 const char *loop_lanes_forbid(Analyses *an, const LoopChecks *checks, LoopLanes *lanes);
+/* The same for a copy that has other branches too. */
+typedef struct LoopBranches {
+    Block *const *check; /* whose branches the copy lacks */
+    Block *const *block; /* with these, and the branches that it has */
+    u32 checks, blocks;
+    bool leave; /* some check leaves the loop, so that threads reconverge after the copy that did not before */
+} LoopBranches;
+const char *loop_lanes_forbid_branches(Analyses *an, const LoopBranches *branches, LoopLanes *lanes);
 
 /* Rewrites one loop, and answers whether it did. It calls loop_copy_begin() right before the rewrite. */
 typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes);
