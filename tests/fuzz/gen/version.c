@@ -1,0 +1,341 @@
+#include "gen.h"
+
+/* Counted loops whose bounds checks lead to what stops the thread, or calls a function and goes on. What counts, and what is checked,
+ * starts anywhere, the ends of the range included; steps are constants, registers, and products; values are computed from the counter
+ * or stepped beside it, and extended to 64 bits or not. Bounds let a check fail in the first, the last, or another iteration. */
+typedef struct Counted {
+    bool wide, is_signed, down;
+    const char *cmp; /* value cmp bound, and the loop goes on */
+    i64 start;
+    u32 step; /* its magnitude, where it is a constant; otherwise 0 */
+    Reg by;   /* the magnitude, in a register as wide, where it is none */
+    Reg value, bound;
+} Counted;
+
+typedef enum Made { MADE_COUNTER, MADE_STEPPED, MADE_PRODUCT, MADE_INVARIANT, MADE_FORMS } Made;
+
+typedef struct Guarded {
+    Made made;
+    bool wide, is_signed; /* of the comparison */
+    int extended;         /* the value has 32 bits, the comparison 64: 1 signed, 2 unsigned */
+    Counted own;          /* stepped beside the counter */
+    Reg factor, base, bound;
+    i64 more;
+    const char *cmp;
+} Guarded;
+
+enum { GUARDS_MAX = 6, TRIPS = 8 };
+
+typedef struct VersionLoop {
+    Label top, exit;
+    Counted counter;
+    Guarded guard[GUARDS_MAX];
+    u32 guards;
+    bool at_top;
+    Reg trips, seen;
+} VersionLoop;
+
+static u32 bits(bool wide) { return wide ? 64 : 32; }
+
+static const char *type_of(bool wide, bool is_signed)
+{
+    return wide ? is_signed ? "s64" : "u64" : is_signed ? "s32" : "u32";
+}
+
+static void set(Gen *g, bool wide, Reg r, i64 value)
+{
+    line(g, "mov.b%u %s, %lld;", bits(wide), NAME(r), wide ? (long long)value : (long long)(i32)value);
+}
+
+/* r = value + k * step */
+static void set_after(Gen *g, const Counted *c, Reg r, i64 value, Reg k)
+{
+    set(g, c->wide, r, value);
+    Reg by = c->by;
+    if (c->step) {
+        by = fresh(g, c->wide ? P_TEMP64 : P_TEMP32);
+        set(g, c->wide, by, c->step);
+    }
+    Reg way = fresh(g, c->wide ? P_TEMP64 : P_TEMP32), wide = k;
+    if (c->wide) {
+        wide = fresh(g, P_TEMP64);
+        line(g, "cvt.s64.s32 %s, %s;", NAME(wide), NAME(k));
+    }
+    line(g, "mul.lo.s%u %s, %s, %s;", bits(c->wide), NAME(way), NAME(wide), NAME(by));
+    line(g, "%s.s%u %s, %s, %s;", c->down ? "sub" : "add", bits(c->wide), NAME(r), NAME(r), NAME(way));
+}
+
+static void step(Gen *g, const Counted *c)
+{
+    const char *value = NAME(c->value);
+    if (c->step)
+        line(g, "add.s%u %s, %s, %lld;", bits(c->wide), NAME(c->value), value,
+             c->down ? -(long long)c->step : (long long)c->step);
+    else
+        line(g, "%s.s%u %s, %s, %s;", c->down ? "sub" : "add", bits(c->wide), NAME(c->value), value, NAME(c->by));
+}
+
+static Counted counted_make(Gen *g, bool wide)
+{
+    static const u32 steps[] = {1, 1, 1, 2, 3, 4, 4, 8};
+    Counted c = {.wide = wide, .is_signed = percent(g, 50), .down = percent(g, 25)};
+    c.value = fresh(g, wide ? P_TEMP64 : P_TEMP32);
+    c.bound = fresh(g, wide ? P_TEMP64 : P_TEMP32);
+    if (percent(g, 65)) {
+        c.step = steps[below(g, COUNT_OF(steps))];
+        return c;
+    }
+    Reg low = fresh(g, P_TEMP32);
+    line(g, "and.b32 %s, %s, 1;", NAME(low), NAME(pick_defined(g, P_32)));
+    line(g, "mad.lo.s32 %s, %s, %u, %u;", NAME(low), NAME(low), 1 + below(g, 9), percent(g, 95) ? 1 + below(g, 5) : 0);
+    c.by = low;
+    if (wide) {
+        c.by = fresh(g, P_TEMP64);
+        line(g, "cvt.u64.u32 %s, %s;", NAME(c.by), NAME(low));
+    }
+    return c;
+}
+
+/* A number near an end of the range. */
+static i64 near_end(Gen *g, bool wide)
+{
+    static const i64 ends[] = {0, 0, 0, 0x7fffffff, 0x80000000, 0xffffffff, -1};
+    static const i64 wide_ends[] = {INT64_MAX, INT64_MIN, -1, 0x100000000};
+    u64 end = (u64)(wide && percent(g, 40) ? wide_ends[below(g, COUNT_OF(wide_ends))] : ends[below(g, COUNT_OF(ends))]);
+    return (i64)(end + (u64)between(g, -9, 9));
+}
+
+/* Where nothing wraps in the next iterations, unless only `ne` is asked. */
+static void make_counter(Gen *g, VersionLoop *l)
+{
+    static const i64 safe[] = {0, 0, 0, 1, 100, 0x7ffffe00, 0x80000100, 0xfffffe00};
+    Counted *c = &l->counter;
+    *c = counted_make(g, percent(g, 35));
+    bool exact = c->step && percent(g, 40), strict = percent(g, 70);
+    c->cmp = exact ? "ne" : c->down ? (strict ? "gt" : "ge") : strict ? "lt" : "le";
+    c->start = exact ? near_end(g, c->wide) : c->down ? 1000 : safe[below(g, COUNT_OF(safe))];
+    line(g, "and.b32 %s, %s, %u;", NAME(l->trips), NAME(pick_defined(g, P_32)), percent(g, 60) ? 3 : TRIPS - 1);
+    if (!l->at_top || percent(g, 50))
+        line(g, "add.s32 %s, %s, 1;", NAME(l->trips), NAME(l->trips));
+    if (!c->step) /* a step of zero ends the loop by the bound, or not at all */
+        line(g, "max.u%u %s, %s, 1;", bits(c->wide), NAME(c->by), NAME(c->by));
+    set(g, c->wide, c->value, c->start);
+    set_after(g, c, c->bound, c->start, l->trips);
+    if (!exact && c->step > 1 && percent(g, 50))
+        line(g, "%s.s%u %s, %s, %u;", c->down ? "add" : "sub", bits(c->wide), NAME(c->bound), NAME(c->bound),
+             below(g, c->step));
+}
+
+/* The bound of a check that fails in some iteration, or near it. */
+static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start)
+{
+    Reg k = fresh(g, P_TEMP32), near = fresh(g, of->wide ? P_TEMP64 : P_TEMP32);
+    line(g, "mov.u32 %s, %d;", NAME(k), (int)between(g, -1, TRIPS + 3));
+    set_after(g, of, near, (i64)((u64)start + (u64)between(g, -1, 1)), k);
+    c->bound = near;
+    if (c->wide == of->wide)
+        return;
+    c->bound = fresh(g, P_TEMP64);
+    if (percent(g, 10))
+        set(g, true, c->bound, near_end(g, true));
+    else
+        line(g, "cvt.%s %s, %s;", c->extended == 1 ? "s64.s32" : "u64.u32", NAME(c->bound), NAME(near));
+}
+
+static void make_guard(Gen *g, VersionLoop *l)
+{
+    static const char *const rising[] = {"lt", "lt", "lt", "le", "ge", "gt", "ne"}, *const falling[] = {"gt", "ge", "ge",
+                                                                                                        "lt", "le"};
+    Guarded *c = &l->guard[l->guards++];
+    *c = (Guarded){.made = (Made)below(g, MADE_FORMS), .is_signed = percent(g, 40)};
+    Counted of = l->counter;
+    if (c->made == MADE_INVARIANT && percent(g, 60))
+        c->made = MADE_STEPPED;
+    if (c->made == MADE_STEPPED || c->made == MADE_INVARIANT) {
+        c->own = counted_make(g, percent(g, 35));
+        c->own.start = near_end(g, c->own.wide);
+        set(g, c->own.wide, c->own.value, c->own.start);
+        of = c->own;
+    }
+    i64 start = of.start;
+    c->more = c->made != MADE_PRODUCT && percent(g, 50) ? between(g, -3, 3) : 0;
+    if (c->made == MADE_PRODUCT) {
+        c->factor = fresh(g, of.wide ? P_TEMP64 : P_TEMP32);
+        c->base = fresh(g, of.wide ? P_TEMP64 : P_TEMP32);
+        u32 factor = 1 + below(g, 5);
+        set(g, of.wide, c->factor, factor);
+        start = near_end(g, of.wide);
+        set(g, of.wide, c->base, (i64)((u64)start - (u64)of.start * factor));
+        of.step *= factor;
+    }
+    c->wide = of.wide;
+    if (!of.wide && percent(g, 35)) {
+        c->wide = true;
+        c->extended = 1 + (int)below(g, 2);
+    }
+    c->cmp = of.down ? falling[below(g, COUNT_OF(falling))] : rising[below(g, COUNT_OF(rising))];
+    make_bound(g, c, &of, (i64)((u64)start + (u64)c->more));
+}
+
+/* The value that the check compares. */
+static Reg write_value(Gen *g, const VersionLoop *l, const Guarded *c)
+{
+    bool own = c->made == MADE_STEPPED || c->made == MADE_INVARIANT, wide = own ? c->own.wide : l->counter.wide;
+    Reg value = own ? c->own.value : l->counter.value, made = fresh(g, wide ? P_TEMP64 : P_TEMP32);
+    if (c->made == MADE_PRODUCT)
+        line(g, "mad.lo.s%u %s, %s, %s, %s;", bits(wide), NAME(made), NAME(value), NAME(c->factor), NAME(c->base));
+    else if (c->more)
+        line(g, "add.s%u %s, %s, %lld;", bits(wide), NAME(made), NAME(value), (long long)c->more);
+    else
+        made = value;
+    if (!c->extended)
+        return made;
+    Reg extended = fresh(g, P_TEMP64);
+    line(g, "cvt.%s %s, %s;", c->extended == 1 ? "s64.s32" : "u64.u32", NAME(extended), NAME(made));
+    return extended;
+}
+
+static void write_failure(Gen *g, const VersionLoop *l, u32 number)
+{
+    State start = g->state;
+    line(g, "mov.u32 %s, %u;", NAME(l->seen), 1 + number);
+    bool exits = !g->may_sync && !g->in_function && percent(g, 60);
+    if (!g->in_function && percent(g, 50))
+        line(g, "st.global.u32 [%%out+%u], %s;", 64 + 4 * below(g, 16), NAME(l->seen));
+    if (exits || !g->callees)
+        line(g, percent(g, 50) ? "exit;" : "ret;");
+    else
+        statement_call(g);
+    g->state = start;
+}
+
+static void write_guard(Gen *g, const VersionLoop *l, const Guarded *c, u32 number)
+{
+    Reg p = fresh(g, P_PRED), value = write_value(g, l, c);
+    bool opposite = percent(g, 50), swapped = percent(g, 20), both = percent(g, 10);
+    const char *cmp = opposite ? cmp_opposite(c->cmp) : c->cmp;
+    if (swapped)
+        cmp = cmp[0] == 'l' ? (cmp[1] == 't' ? "gt" : "ge") : cmp[0] == 'g' ? (cmp[1] == 't' ? "lt" : "le") : cmp;
+    line(g, "setp.%s.%s %s, %s, %s;", cmp, type_of(c->wide, c->is_signed), NAME(p), NAME(swapped ? c->bound : value),
+         NAME(swapped ? value : c->bound));
+    if (both) { /* with a condition that holds, as far as is known */
+        Reg q = fresh(g, P_PRED), r = fresh(g, P_PRED);
+        line(g, "setp.%s.u32 %s, %s, 77;", opposite ? "ge" : "lt", NAME(q), NAME(l->trips));
+        line(g, "%s.pred %s, %s, %s;", opposite ? "or" : "and", NAME(r), NAME(p), NAME(q));
+        p = r;
+    }
+    Label on = label_fresh(g);
+    line(g, "@%s%s bra %s;", opposite ? "!" : "", NAME(p), on.name);
+    write_failure(g, l, number);
+    label_here(g, &on);
+}
+
+static void write_body(Gen *g, const VersionLoop *l)
+{
+    for (u32 k = 0; k < l->guards; k++) {
+        const Guarded *c = &l->guard[k];
+        write_guard(g, l, c, k);
+        if (percent(g, 50))
+            straight_line(g, 1 + below(g, 2));
+        if (!g->in_function && percent(g, 25))
+            line(g, "st.%sglobal.u32 [%%out+%u], %s;", percent(g, 50) ? "volatile." : "", 64 + 4 * below(g, 16),
+                 NAME(l->trips));
+        if (c->made == MADE_STEPPED && percent(g, 20))
+            step(g, &c->own);
+    }
+    if (percent(g, 20))
+        arm(g, DIVERGENT, 1);
+    if (percent(g, 12)) {
+        Cond c = cond_make(g, DIVERGENT);
+        branch_if(g, &c, true, &l->exit, DIVERGENT);
+    }
+    for (u32 k = 0; k < l->guards; k++)
+        if (l->guard[k].made == MADE_STEPPED)
+            step(g, &l->guard[k].own);
+}
+
+static void write_test(Gen *g, const VersionLoop *l)
+{
+    const Counted *c = &l->counter;
+    Reg p = fresh(g, P_PRED);
+    bool opposite = l->at_top || percent(g, 30);
+    line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp, type_of(c->wide, c->is_signed), NAME(p),
+         NAME(c->value), NAME(c->bound));
+    line(g, "@%s bra %s;", NAME(p), opposite ? l->exit.name : l->top.name);
+    if (opposite && !l->at_top)
+        line(g, "bra.uni %s;", l->top.name);
+}
+
+/* What is left in the counters is seen. */
+static void show(Gen *g, const VersionLoop *l)
+{
+    Reg sum = pick_result(g, P_32);
+    line(g, "mov.u32 %s, %s;", NAME(sum), NAME(l->seen));
+    for (u32 k = 0; k <= l->guards; k++) {
+        const Counted *c = k < l->guards ? &l->guard[k].own : &l->counter;
+        if ((k < l->guards && l->guard[k].made != MADE_STEPPED) || percent(g, 40))
+            continue;
+        Reg low = c->wide ? fresh(g, P_TEMP32) : c->value;
+        if (c->wide)
+            line(g, "cvt.u32.u64 %s, %s;", NAME(low), NAME(c->value));
+        line(g, "mad.lo.s32 %s, %s, 5, %s;", NAME(sum), NAME(sum), NAME(low));
+    }
+    mark_defined(g, sum);
+}
+
+static void write_loop(Gen *g)
+{
+    VersionLoop l = {.top = label_fresh(g), .exit = label_fresh(g), .at_top = percent(g, 30)};
+    l.trips = fresh(g, P_TEMP32);
+    l.seen = fresh(g, P_TEMP32);
+    line(g, "mov.u32 %s, 0;", NAME(l.seen));
+    make_counter(g, &l);
+    for (u32 guards = 1 + below(g, GUARDS_MAX); l.guards < guards;)
+        make_guard(g, &l);
+    State start = g->state;
+    label_here(g, &l.top);
+    if (percent(g, 10))
+        line(g, ".pragma \"nounroll\";");
+    if (l.at_top)
+        write_test(g, &l);
+    g->loop[g->loops++] = (LoopFrame){l.exit, l.exit, DIVERGENT, g->scope_depth};
+    write_body(g, &l);
+    g->loops--;
+    step(g, &l.counter);
+    if (l.at_top)
+        jump(g, &l.top);
+    else
+        write_test(g, &l);
+    label_here(g, &l.exit);
+    for (u32 i = 0; i < POOLS; i++)
+        g->state.pool[i] = start.pool[i];
+    show(g, &l);
+}
+
+void statement_version(Gen *g)
+{
+    if (g->loops >= LOOPS_MAX - 2 || (!g->callees && (g->may_sync || g->in_function)))
+        return;
+    Frozen before = frozen_now(g);
+    Level level = g->level;
+    g->level = DIVERGENT;
+    if (percent(g, 75)) {
+        write_loop(g);
+    } else { /* in another loop */
+        Label top = label_fresh(g), exit = label_fresh(g);
+        Reg k = fresh(g, P_TEMP32), p = fresh(g, P_PRED);
+        line(g, "and.b32 %s, %s, 3;", NAME(k), NAME(pick_defined(g, P_32)));
+        State start = g->state;
+        label_here(g, &top);
+        g->loop[g->loops++] = (LoopFrame){exit, exit, DIVERGENT, g->scope_depth};
+        write_loop(g);
+        g->loops--;
+        line(g, "add.s32 %s, %s, -1;", NAME(k), NAME(k));
+        line(g, "setp.gt.s32 %s, %s, 0;", NAME(p), NAME(k));
+        line(g, "@%s bra %s;", NAME(p), top.name);
+        label_here(g, &exit);
+        state_meet(&g->state, &start);
+    }
+    g->level = level;
+    unfreeze(g, &before);
+}
