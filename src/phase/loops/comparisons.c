@@ -1,0 +1,128 @@
+#include "phase/loops/comparisons.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "analysis/ranges.h"
+#include "transform/condition.h"
+
+enum { PREDICATES_MAX = 16 /* the most instructions that compute a branch's predicate and are looked at */ };
+
+typedef struct CompareSearch {
+    LoopSums *s;
+    SumCompares *out;
+    u32 left; /* of PREDICATES_MAX */
+} CompareSearch;
+
+static const char *const not_compared = "its condition is no comparison";
+
+static Cmp plain_cmp(Cmp cmp)
+{
+    switch (cmp) {
+    case CMP_LO: return CMP_LT;
+    case CMP_LS: return CMP_LE;
+    case CMP_HI: return CMP_GT;
+    case CMP_HS: return CMP_GE;
+    default: return cmp;
+    }
+}
+
+/* Makes `value` the side that changes. */
+static bool arrange(const LoopSums *s, const LoopSum *a, const LoopSum *b, SumCompare *c)
+{
+    bool left = !loop_sum_is_zero(s, a->step), right = !loop_sum_is_zero(s, b->step);
+    if (left && right)
+        return false;
+    c->value = right ? *b : *a;
+    c->bound = right ? a->start : b->start;
+    c->cmp = right ? cmp_swapped(c->cmp) : c->cmp;
+    return true;
+}
+
+static const char *add_compare(CompareSearch *search, const Instr *i, bool holds)
+{
+    Type type = i->op->type[0];
+    TypeClass class = type_class(type);
+    u32 bits = type_bits(type);
+    bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
+    if (!integer || (bits != 32 && bits != 64) || i->op->cmp == CMP_NONE)
+        return "it compares other numbers than integers of 32 or 64 bits";
+    SumCompare c = {.width = bits, .is_signed = compare_is_signed(i->op->cmp, type)};
+    c.cmp = plain_cmp(holds ? i->op->cmp : cmp_inverse(i->op->cmp, class));
+    LoopSum a, b;
+    if (!loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a) ||
+        !loop_sum_of(search->s, i, instr_operand(i, 2), bits, &b))
+        return "what it compares is neither invariant nor counted evenly";
+    if (!arrange(search->s, &a, &b, &c))
+        return "both sides of its comparison change";
+    vec_push(search->out, c);
+    return NULL;
+}
+
+static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds);
+
+/* setp.CMP.and p, a, b, q, which must hold, or setp.CMP.or, which must not. */
+static const char *add_setp(CompareSearch *search, const Instr *i, bool holds)
+{
+    if (i->opnd[0].kind != OPND_REG || i->op->types != 1)
+        return not_compared;
+    if (i->op->bool_op == BOOL_NONE)
+        return add_compare(search, i, holds);
+    if (i->op->bool_op != (holds ? BOOL_AND : BOOL_OR))
+        return not_compared;
+    const char *why = add_compare(search, i, holds);
+    return why ? why : add_predicate(search, i, instr_operand(i, 3), holds);
+}
+
+static bool is_logic(const Instr *i, Opcode opcode)
+{
+    return i->op->opcode == opcode && i->op->sem.op == opcode && i->op->sem.bits == 1;
+}
+
+static const char *add_definition(CompareSearch *search, const Instr *i, bool holds)
+{
+    if (i->op->opcode == OPC_SETP)
+        return add_setp(search, i, holds);
+    if (is_logic(i, OPC_NOT))
+        return add_predicate(search, i, instr_operand(i, 1), !holds);
+    if (!is_logic(i, holds ? OPC_AND : OPC_OR))
+        return not_compared;
+    const char *why = add_predicate(search, i, instr_operand(i, 1), holds);
+    return why ? why : add_predicate(search, i, instr_operand(i, 2), holds);
+}
+
+/* The instruction that gives the predicate its value at `at` in the same iteration. */
+static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
+{
+    const Instr *def = local_definition(at, reg);
+    if (def)
+        return def;
+    def = loop_sums_definition(s, reg);
+    return def && def->block != at->block && loop_sums_precedes(s, def, at) ? def : NULL;
+}
+
+static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds)
+{
+    RegId reg = operand_register(predicate);
+    if (!reg || search->left-- == 0)
+        return not_compared;
+    if (predicate->flags & OPNDF_NOT)
+        holds = !holds;
+    if (loop_sums_is_invariant(search->s, reg)) {
+        vec_push(search->out, ((SumCompare){.predicate = reg, .holds = holds}));
+        return NULL;
+    }
+    const Instr *def = definition(search->s, at, reg);
+    return def ? add_definition(search, def, holds) : "its condition is computed elsewhere";
+}
+
+const char *sum_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out)
+{
+    CompareSearch search = {s, out, PREDICATES_MAX};
+    const Instr *branch = block_terminator(b);
+    Operand guard = register_operand(branch->guard);
+    u32 before = out->n;
+    const char *why = add_predicate(&search, branch, &guard, (pass == branch_target(branch)) != branch->guard_not);
+    if (why)
+        out->n = before;
+    return why;
+}

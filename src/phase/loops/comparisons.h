@@ -1,0 +1,23 @@
+/* Comparisons of a loop's counters with what does not change, as linear expressions, and the branches that they decide. */
+#ifndef PTXOPT_PHASE_LOOPS_COMPARISONS_H
+#define PTXOPT_PHASE_LOOPS_COMPARISONS_H
+
+#include "phase/loops/sums.h"
+
+/* `value cmp bound` as numbers of `width` bits. Where `predicate` is set, it is a register that does not change instead. */
+typedef struct SumCompare {
+    LoopSum value;
+    LinearId bound;
+    u32 width;
+    Cmp cmp; /* EQ NE LT LE GT GE */
+    bool is_signed;
+    RegId predicate;
+    bool holds; /* the value that the predicate must have */
+} SumCompare;
+
+typedef VEC(SumCompare) SumCompares;
+
+/* Appends comparisons that together make the branch of a block continue at `pass`. NULL, or why they are not known. */
+const char *sum_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out);
+
+#endif

@@ -1,0 +1,556 @@
+/* loop-version: runs a loop without its bounds checks where all of them pass in all iterations.
+ *
+ *     LOOP: setp.lt.u32 p, i, len;                    q = the checks pass in the first and in the last iteration
+ *           @p bra NEXT; trap;                        @!q bra LOOP;
+ *     NEXT: ...                                 FAST: ...
+ *           add.s32 i, i, s;              to          add.s32 i, i, s;
+ *           setp.lt.s32 r, i, end;                    setp.lt.s32 r, i, end;
+ *           @r bra LOOP;                              @r bra FAST;
+ *                                                     bra EXIT;
+ *                                               LOOP: as it was
+ *
+ * Sound: FAST is the loop without branches of which phase/loops/decide.c shows that they continue whenever they are executed.
+ * The test computes integers, so it can stand in front of the loop. A thread for which it fails executes the loop as it was,
+ * up to the check that fails and what comes after it. Each thread executes the same instructions in the same order, except
+ * for what only those branches read.
+ *
+ * Threads of a warp may be in both loops. So FAST holds no convergent instruction, and none that waits, and threads in the loop
+ * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after FAST, and did
+ * not after LOOP: so nobody in the function may wait then. The test stands for the branches that FAST lacks: where they may divide a warp, the loop stays if
+ * an instruction of the function sees which lanes execute it, or is convergent and depends on some of the branches only.
+ *
+ * It pays where an iteration costs as much as the test, and more where ptxas unrolls FAST, which has one exit. A loop that is
+ * known to run a few times stays. The copies of a function take at most --loop-version-size machine instructions; the loops that
+ * gain the most come first. LOOP gets the pragma nounroll, since it runs rarely, once
+ * more where it has it: such loops are looked at only where they run what is left of an unrolled one.
+ *
+ * Declines: checks whose operands are neither invariant nor counted evenly, or of which an iteration may skip the branch; loops
+ * around loops; and those with instructions that may not be copied. */
+#include "analysis/reconverge.h"
+#include "analysis/values.h"
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "phase/loops/copy.h"
+#include "phase/loops/decide.h"
+#include "target/ptxas.h"
+#include "transform/miscounted.h"
+
+enum {
+    CHECKS_MAX = 64,        /* the most checks that leave a loop; others stay in the copy */
+    COUNTERS_MAX = 4,       /* the most counters of a loop that are tried */
+    SIZE_MAX_OF_LOOP = 512, /* the most machine instructions of a copy */
+    LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops */
+    CHECK_COST = 3,         /* machine instructions: comparison, branch, and what only they read */
+    FEW_TRIPS = 2,
+    REST_TRIPS = 16 /* of a loop that runs what is left of an unrolled one */
+};
+
+typedef struct Check {
+    Block *block, *pass; /* pass: its successor where the check passes */
+    u32 first, compares; /* of Version.compare */
+    const char *why;     /* why it stays; NULL: it goes */
+} Check;
+
+typedef struct Version {
+    Loop *loop;
+    LoopSums sums;
+    SumCompares compare;
+    VEC(Check) check;
+    LoopCounter counter[COUNTERS_MAX];
+    u32 counters;
+    LoopDecision decision;
+    BlockVec blocks; /* that are copied, the header first */
+    u32 gone;        /* checks that go */
+    u32 size, cost;  /* machine instructions of the copy, and of the test */
+    u64 gain;
+} Version;
+
+static void version_free(Version *v)
+{
+    loop_decision_free(&v->decision);
+    loop_sums_free(&v->sums);
+    vec_free(&v->compare);
+    vec_free(&v->check);
+    vec_free(&v->blocks);
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_inside(Analyses *an, const Loop *loop, const Block *b) { return b && loop_contains(an_loops(an), loop, b); }
+
+static bool stops(const Instr *i)
+{
+    return i->kind == INSTR_OP && (i->op->opcode == OPC_TRAP || i->op->opcode == OPC_BRKPT || op_has(i->op, OPF_CALL));
+}
+
+/* Whether b stops the thread, or calls a function, and one edge alone leads to it, as compilers write for a failed check. */
+static bool is_failure(const Analyses *an, const Block *b)
+{
+    if (!cfg_single_pred(an->fn, b))
+        return false;
+    for_each_instr(i, b)
+        if (stops(i))
+            return true;
+    return false;
+}
+
+/* How the thread ends where control leaves the loop for a block. */
+typedef enum Ending { ENDING_NONE, ENDING_RETURN, ENDING_FAILURE } Ending;
+
+/* NONE: it does not end soon, or something else leads there too, unless it ends at once. */
+static Ending ending_at(const Analyses *an, const Block *b)
+{
+    Ending ending = ENDING_RETURN;
+    for (u32 k = 0; k < LEAVES_MAX && b; k++, b = b->fall) {
+        const Instr *end = block_terminator(b);
+        bool ends = end ? !end->guard && op_has(end->op, OPF_NO_RETURN) : !b->fall;
+        if (!cfg_single_pred(an->fn, b))
+            return ends && block_first_op(b) == end ? ending : ENDING_NONE;
+        for_each_instr(i, b) {
+            if (i->kind == INSTR_OP && (i->op->opcode == OPC_TRAP || i->op->opcode == OPC_BRKPT))
+                return ENDING_FAILURE;
+            if (stops(i))
+                ending = ENDING_FAILURE;
+        }
+        if (end || ends)
+            return ends ? ending : ENDING_NONE;
+    }
+    return ENDING_NONE;
+}
+
+/* Whether a loop that is not left at its latch is left at b, its header, to return: that is its end, and no check. */
+static bool is_test_at_top(Analyses *an, const Loop *loop, const Block *b)
+{
+    return b == loop->header && !loop_is_left_at(an_loops(an), loop, loop->latches[0]);
+}
+
+/* The successor of a block of the loop where a check passes, if its branch is one; otherwise NULL. */
+static Block *passing_successor(Analyses *an, const Loop *loop, const Block *b)
+{
+    Instr *branch = block_two_way_branch(b);
+    if (!branch || b == loop->latches[0])
+        return NULL;
+    Block *taken = branch_target(branch), *fall = b->fall;
+    if (is_inside(an, loop, taken) != is_inside(an, loop, fall)) {
+        bool stays = is_inside(an, loop, taken);
+        Ending ending = ending_at(an, stays ? fall : taken);
+        if (ending == ENDING_NONE || (ending == ENDING_RETURN && is_test_at_top(an, loop, b)))
+            return NULL;
+        return stays ? taken : fall;
+    }
+    if (!is_inside(an, loop, taken) || is_failure(an, taken) == is_failure(an, fall))
+        return NULL;
+    return is_failure(an, taken) ? fall : taken;
+}
+
+/* The successor by which the loop goes on, if the branch may end it; otherwise NULL. */
+static Block *continuing_successor(Analyses *an, const Loop *loop, const Block *b)
+{
+    Instr *branch = block_two_way_branch(b);
+    if (!branch)
+        return NULL;
+    Block *taken = branch_target(branch), *fall = b->fall;
+    if (is_inside(an, loop, taken) == is_inside(an, loop, fall))
+        return NULL;
+    return is_inside(an, loop, taken) ? taken : fall;
+}
+
+static void find_counters(Analyses *an, Version *v, const Block *b)
+{
+    const Block *on = continuing_successor(an, v->loop, b);
+    u32 first = v->compare.n;
+    if (!on || sum_compares_of(&v->sums, b, on, &v->compare))
+        return;
+    for (u32 k = first; k < v->compare.n && v->counters < COUNTERS_MAX; k++)
+        if (loop_counter_read(&v->sums, &v->compare.v[k], b, &v->counter[v->counters]))
+            v->counters++;
+    v->compare.n = first;
+}
+
+/* Answers whether the branch is a check; then it counts no iterations, since it may go. */
+static bool find_check(Analyses *an, Version *v, Block *b)
+{
+    Check c = {.block = b, .pass = passing_successor(an, v->loop, b), .first = v->compare.n};
+    if (!c.pass)
+        return false;
+    c.why = sum_compares_of(&v->sums, b, c.pass, &v->compare);
+    c.compares = v->compare.n - c.first;
+    vec_push(&v->check, c);
+    return true;
+}
+
+/* Finds the checks and counters that each iteration executes. */
+static void find_branches(Analyses *an, Version *v)
+{
+    for (u32 k = 0; k < v->loop->block_count; k++) {
+        Block *b = v->loop->blocks[k];
+        if (!dominates(an_dom(an), b, v->loop->latches[0]))
+            continue;
+        if (!find_check(an, v, b))
+            find_counters(an, v, b);
+    }
+}
+
+/* ---- which checks go ------------------------------------------------------------------------------------------------------- */
+
+static bool is_early(Analyses *an, const LoopCounter *counter, const Block *check)
+{
+    return !counter || !strictly_dominates(an_dom(an), counter->block, check);
+}
+
+static const char *decide_check(Analyses *an, Version *v, const Check *c)
+{
+    LoopDecision *d = &v->decision;
+    bool early = is_early(an, d->counter, c->block);
+    for (u32 k = 0; k < c->compares; k++) {
+        const char *why = loop_decision_add(d, &v->compare.v[c->first + k], early);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
+/* Decides as many checks as this counter can. A check of which a comparison cannot be decided leaves others in the test, which
+ * then asks for more than it has to. */
+static u32 decide(Analyses *an, Version *v, const LoopCounter *counter)
+{
+    loop_decision_free(&v->decision);
+    v->decision = (LoopDecision){.sums = &v->sums, .counter = counter};
+    u32 gone = 0;
+    for (u32 k = 0; k < v->check.n; k++) {
+        Check *c = &v->check.v[k];
+        if (!c->compares)
+            continue;
+        c->why = gone < CHECKS_MAX ? decide_check(an, v, c) : "enough others go";
+        gone += !c->why;
+    }
+    return gone;
+}
+
+/* Takes the counter by which the most checks go. */
+static void decide_best(Analyses *an, Version *v)
+{
+    const LoopCounter *best = NULL;
+    v->gone = decide(an, v, NULL);
+    for (u32 k = 0; k < v->counters; k++) {
+        u32 gone = decide(an, v, &v->counter[k]);
+        if (gone > v->gone || !v->gone)
+            best = &v->counter[k];
+        v->gone = gone > v->gone ? gone : v->gone;
+    }
+    decide(an, v, best);
+}
+
+/* ---- the copy ----------------------------------------------------------------------------------------------------------------- */
+
+static const Check *check_at(const Version *v, const Block *b)
+{
+    for (u32 k = 0; k < v->check.n; k++)
+        if (v->check.v[k].block == b && !v->check.v[k].why)
+            return &v->check.v[k];
+    return NULL;
+}
+
+/* Adds the blocks of the loop that are executed where the checks that go always pass. */
+static void find_blocks(Analyses *an, Version *v)
+{
+    Marks seen = marks_new(an->scratch, an->fn->blocks.n);
+    vec_push(&v->blocks, v->loop->header);
+    marks_add(&seen, v->loop->header->id);
+    for (u32 k = 0; k < v->blocks.n; k++) {
+        Block *b = v->blocks.v[k];
+        const Check *c = check_at(v, b);
+        for_each_cfg_edge(succ, cfg_succs(an->fn, b)) {
+            Block *to = succ.v->block;
+            if ((!c || to == c->pass) && is_inside(an, v->loop, to) && marks_add(&seen, to->id))
+                vec_push(&v->blocks, to);
+        }
+    }
+}
+
+/* Whether each version of the loop may hold a copy of i. Threads that execute it in one version need not wait for those that
+ * execute it in the other. */
+static bool may_be_copied(const Analyses *an, const Instr *i)
+{
+    if (op_has(i->op, OPF_TERMINATOR))
+        return branch_target(i) != NULL;
+    if (instr_may_be_copied(i, an->summaries))
+        return true;
+    Effects e = instr_effects(i, an->summaries);
+    Opcode opcode = i->op->opcode;
+    bool access = opcode == OPC_LD || opcode == OPC_ST || opcode == OPC_ATOM || opcode == OPC_RED;
+    return (access || opcode == OPC_TRAP || opcode == OPC_BRKPT) && e.known && !e.convergent && !e.waits &&
+           e.barrier == BARRIER_NONE && !instr_reads_volatile_register(i);
+}
+
+static bool is_left_at(Analyses *an, const Version *v, const Block *b)
+{
+    const Check *c = check_at(v, b);
+    for_each_cfg_edge(succ, cfg_succs(an->fn, b))
+        if ((!c || succ.v->block == c->pass) && !is_inside(an, v->loop, succ.v->block))
+            return true;
+    return false;
+}
+
+static const char *measure(Analyses *an, Version *v)
+{
+    bool left = false;
+    for (u32 k = 0; k < v->blocks.n; k++) {
+        left |= is_left_at(an, v, v->blocks.v[k]);
+        for_each_instr(i, v->blocks.v[k]) {
+            if (i->kind == INSTR_OP && !may_be_copied(an, i))
+                return "it holds what may stand in one place only";
+            v->size += ptxas_cost(i);
+        }
+    }
+    if (!left)
+        return "it would not end without its checks";
+    return v->size > SIZE_MAX_OF_LOOP ? "it is large" : NULL;
+}
+
+/* ---- whether it pays ---------------------------------------------------------------------------------------------------------- */
+
+/* The most iterations, as far as they are known; otherwise UINT64_MAX. */
+static u64 most_trips(Analyses *an, const Version *v)
+{
+    const LoopCounter *c = v->decision.counter;
+    if (!c || !c->constant)
+        return UINT64_MAX;
+    LinearExprs *f = v->sums.exprs;
+    const SumCompare *cmp = &c->compare;
+    LinearId way = linear_sum(f, c->down ? cmp->value.start : cmp->bound, c->down ? cmp->bound : cmp->value.start, (u64)-1);
+    const LinearExpr *e = way ? linear_at(f, way) : NULL;
+    if (e && e->terms == 0)
+        return e->constant / c->constant + 1;
+    LinearTerm t = {.kind = TERM_LOW};
+    if (e && e->terms == 1 && e->term[0].scale == 1 && v->sums.from)
+        t = f->terms.v[e->term[0].term];
+    if (t.kind != TERM_VALUE)
+        return UINT64_MAX;
+    ProgramPoint entry = {v->sums.from, v->loop->header, v->loop->header->first};
+    Range r = value_of_register(an_facts(an), entry, t.operand[0], e->bits);
+    r = range_binary(OPC_ADD, false, r, range_constant(e->bits, e->constant));
+    return r.hi / c->constant < FEW_TRIPS + PTXAS_UNROLLED_WHOLE ? r.hi / c->constant + 1 : UINT64_MAX;
+}
+
+static const char *why_no_gain(Analyses *an, Version *v)
+{
+    v->cost = loop_decision_cost(&v->decision);
+    if (v->cost == UINT32_MAX)
+        return "a check fails for certain";
+    u64 saved = (u64)v->gone * CHECK_COST, trips = most_trips(an, v);
+    u64 iteration = v->size;
+    v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
+    if (trips <= FEW_TRIPS)
+        return "it runs a few times only";
+    if (v->loop->nounroll && trips > REST_TRIPS)
+        return "it has the pragma nounroll";
+    if (v->cost > iteration + saved || (trips < v->cost && saved * trips < v->cost))
+        return "the test in front of it would cost more than it saves";
+    return NULL;
+}
+
+/* ---- whether it may be done ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the loop is the version with checks: it has the pragma once more than it had. */
+static bool is_version(const Loop *loop)
+{
+    u32 pragmas = 0;
+    for_each_instr(i, loop->header)
+        pragmas += i->kind == INSTR_PRAGMA;
+    return pragmas > 1;
+}
+
+static bool may_look(Analyses *an, const Loop *loop)
+{
+    return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
+           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop);
+}
+
+static bool is_check(const Version *v, const Block *b)
+{
+    for (u32 k = 0; k < v->check.n; k++)
+        if (v->check.v[k].block == b)
+            return true;
+    return false;
+}
+
+/* Whether only counters decide when the loop is left, other than by a check that fails: then nobody waits in it, whatever else it
+ * reads. */
+static bool ends_by_itself(Analyses *an, Version *v)
+{
+    for (u32 k = 0; k < v->loop->block_count; k++) {
+        Block *b = v->loop->blocks[k];
+        if (!loop_is_left_at(an_loops(an), v->loop, b) || is_check(v, b))
+            continue;
+        Block *on = continuing_successor(an, v->loop, b);
+        u32 before = v->compare.n;
+        if (!on || sum_compares_of(&v->sums, b, on, &v->compare))
+            return false;
+        v->compare.n = before;
+    }
+    return v->counters > 0;
+}
+
+static const char *why_not(Analyses *an, Version *v, LoopLanes *lanes)
+{
+    const Loop *loop = v->loop;
+    if (loop->header == an->fn->entry || block_is_pinned(loop->header))
+        return "nothing can stand in front of it";
+    if (an_waits(an)->loop[loop->header->id] && !ends_by_itself(an, v))
+        return "threads may wait in it for others";
+    const char *why = measure(an, v);
+    if (!why)
+        why = why_no_gain(an, v);
+    if (why)
+        return why;
+    Block *check[CHECKS_MAX];
+    LoopBranches branches = {.check = check, .block = loop->blocks, .blocks = loop->block_count};
+    for (u32 k = 0; k < v->check.n; k++) {
+        Block *b = v->check.v[k].block;
+        if (v->check.v[k].why)
+            continue;
+        check[branches.checks++] = b;
+        branches.leave |= !is_inside(an, loop, b->fall) || !is_inside(an, loop, branch_target(block_terminator(b)));
+    }
+    return loop_lanes_forbid_branches(an, &branches, lanes);
+}
+
+/* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
+
+static Block *copy_of(const Version *v, Block *const *copy, const Block *b)
+{
+    for (u32 k = 0; k < v->blocks.n; k++)
+        if (v->blocks.v[k] == b)
+            return copy[k];
+    return NULL;
+}
+
+static void copy_blocks(const Version *v, Block *after, Block **copy)
+{
+    for (u32 k = 0; k < v->blocks.n; k++) {
+        copy[k] = block_clone(v->blocks.v[k]);
+        block_move_after(copy[k], after);
+        after = copy[k];
+        const Check *c = check_at(v, v->blocks.v[k]);
+        if (c) {
+            block_remove_terminator(copy[k]);
+            block_set_fall(copy[k], c->pass);
+        }
+    }
+    for (u32 k = 0; k < v->blocks.n; k++)
+        for (u32 e = 0; e < block_edge_count(copy[k]); e++) {
+            Block *to = block_edge_target(copy[k], e), *made = copy_of(v, copy, to);
+            if (made)
+                block_redirect(copy[k], to, made);
+        }
+}
+
+/* Adds the branch to the loop as it was, which stands for the branches that the copy lacks. */
+static void branch_to_checks(Analyses *an, const Version *v, Block *b, RegId passes)
+{
+    block_set_branch(b, passes, true, v->loop->header, false);
+    Instr *branch = block_terminator(b), *first = NULL;
+    for (u32 k = 0; k < v->check.n; k++) {
+        Instr *check = block_terminator(v->check.v[k].block);
+        if (v->check.v[k].why)
+            continue;
+        instr_inherit_origin(an->fn, branch, first ? branch : check, first ? check : NULL);
+        first = check;
+    }
+}
+
+static void make_version(Analyses *an, Version *v)
+{
+    Block *entry = loop_entry_block(an->fn, v->loop);
+    Block **copy = arena_array(an->scratch, Block *, v->blocks.n);
+    Builder at = build_at_end(entry);
+    RegId passes = loop_decision_build(&v->decision, &at);
+    copy_blocks(v, entry, copy);
+    block_set_fall(entry, copy[0]);
+    if (passes)
+        branch_to_checks(an, v, entry, passes);
+    build_nounroll(v->loop->header);
+}
+
+/* ---- all loops ------------------------------------------------------------------------------------------------------------------- */
+
+enum { VERSION_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL | AN_FACTS | AN_WAITS };
+
+typedef VEC(Version *) Versions;
+
+static void say_kept(PhaseRun *run, const Version *v, const char *why)
+{
+    for (u32 k = 0; k < v->check.n; k++) {
+        const Check *c = &v->check.v[k];
+        const char *said = c->why ? c->why : why;
+        if (said)
+            phase_missed_once(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s", said);
+    }
+}
+
+static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes)
+{
+    Version *v = arena_new(an->scratch, Version);
+    v->loop = loop;
+    loop_sums_init(&v->sums, an, loop);
+    find_branches(an, v);
+    if (v->check.n) {
+        decide_best(an, v);
+        find_blocks(an, v);
+        const char *why = v->gone ? why_not(an, v, lanes) : "no check can be decided in front of it";
+        say_kept(run, v, why);
+        if (!why)
+            return v;
+    }
+    version_free(v);
+    return NULL;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const Version *x = *(Version *const *)a, *y = *(Version *const *)b;
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return x->loop->header->id < y->loop->header->id ? -1 : x->loop->header->id > y->loop->header->id;
+}
+
+static bool rewrite(Analyses *an, PhaseRun *run, Version *v, u64 most)
+{
+    const Instr *at = block_terminator(v->check.v[0].block);
+    if (*run->spent + v->size > most) {
+        say_kept(run, v, "the copies of loops are as large as --loop-version-size allows");
+        return false;
+    }
+    if (!phase_rewrite_at(run, "LoopVersioned", at, "%u of %u checks left the loop: a test in front of it decides them",
+                          v->gone, v->check.n))
+        return false;
+    *run->spent += v->size;
+    phase_count(run, "checks", v->gone);
+    make_version(an, v);
+    return true;
+}
+
+Phase phase_loop_version;
+PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    const Loops *loops = an_loops(an);
+    Versions versions = {0};
+    LoopLanes lanes = {0};
+    bool any = false;
+    an_freeze(an, VERSION_ANALYSES);
+    BitSet miscounted = miscounted_loops(an);
+    for (u32 l = 0; l < loops->n; l++) {
+        Version *v = bitset_has(&miscounted, l) || !may_look(an, loops->v[l]) ? NULL : plan(an, run, loops->v[l], &lanes);
+        if (v)
+            vec_push(&versions, v);
+    }
+    if (versions.n)
+        qsort(versions.v, versions.n, sizeof *versions.v, by_gain);
+    for (u32 k = 0; k < versions.n; k++) {
+        any |= rewrite(an, run, versions.v[k], knobs->loop_version_size > 0 ? (u64)knobs->loop_version_size : 0);
+        version_free(versions.v[k]);
+    }
+    vec_free(&versions);
+    return any ? PHASE_CHANGED : PHASE_UNCHANGED;
+}

@@ -1,0 +1,503 @@
+#include "phase/loops/sums.h"
+
+#include "analysis/dom.h"
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+
+enum {
+    ENTRY_DEPTH = 8, /* the most definitions in front of the loop that a value is followed through */
+    LOOP_DEPTH = 32  /* the same in the loop */
+};
+
+static const char product_tag[] = "*"; /* of a term that is the product of two expressions */
+
+/* ---- the loop's registers ------------------------------------------------------------------------------------------- */
+
+static void index_writes(LoopSums *s)
+{
+    for (u32 k = 0; k < s->loop->block_count; k++)
+        for_each_instr(i, s->loop->blocks[k]) {
+            if (i->kind != INSTR_OP)
+                continue;
+            for (RegWalk w = reg_walk(i); next_write(&w);) {
+                u64 *place = fnvmap_at(&s->writes, w.reg);
+                if (!*place) {
+                    vec_push(&s->write, ((LoopWrite){NULL, 0}));
+                    *place = s->write.n;
+                }
+                s->write.v[*place - 1].last = i;
+                s->write.v[*place - 1].count++;
+            }
+        }
+}
+
+/* The block from which the loop is entered, if there is one only that was there when SSA was computed; otherwise NULL. */
+static const Block *only_entry(const Analyses *an, const Loop *loop)
+{
+    const Block *from = NULL;
+    for_each_cfg_edge(pred, cfg_preds(an->fn, loop->header)) {
+        if (pred.v->block == loop->latches[0])
+            continue;
+        if (from)
+            return NULL;
+        from = pred.v->block;
+    }
+    return from;
+}
+
+void loop_sums_init(LoopSums *s, Analyses *an, const Loop *loop)
+{
+    *s = (LoopSums){.an = an, .loop = loop, .from = only_entry(an, loop)};
+    if (s->from && s->from->id >= an_loops(an)->blocks)
+        s->from = NULL;
+    s->exprs = linear_new(&s->arena);
+    index_writes(s);
+}
+
+void loop_sums_free(LoopSums *s)
+{
+    linear_free(s->exprs);
+    fnvmap_free(&s->writes);
+    fnvmap_free(&s->entries);
+    fnvmap_free(&s->results);
+    vec_free(&s->write);
+    vec_free(&s->entered);
+    vec_free(&s->result);
+    arena_free(&s->arena);
+}
+
+bool loop_sums_is_invariant(const LoopSums *s, RegId reg) { return !fnvmap_find(&s->writes, reg); }
+
+Instr *loop_sums_definition(const LoopSums *s, RegId reg)
+{
+    const u64 *place = fnvmap_find(&s->writes, reg);
+    Instr *def = place && s->write.v[*place - 1].count == 1 ? s->write.v[*place - 1].last : NULL;
+    return def && !def->guard && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
+}
+
+bool loop_sums_precedes(const LoopSums *s, const Instr *a, const Instr *b)
+{
+    return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(s->an), a->block, b->block);
+}
+
+static u32 register_bits(const LoopSums *s, RegId reg)
+{
+    Type type = fn_reg(s->an->fn, reg)->type;
+    TypeClass class = type_class(type);
+    bool integer = class == TC_BITS || class == TC_SIGNED || class == TC_UNSIGNED;
+    return integer ? type_bits(type) : 0;
+}
+
+/* Whether i computes an integer of 32 or 64 bits of operands that are as wide, modulo 2 to the power of the width. */
+static bool is_plain(const LoopSums *s, const Instr *i)
+{
+    const Sem *sem = &i->op->sem;
+    RegId to = operand_plain_register(instr_operand(i, 0));
+    bool same = sem->op == i->op->opcode && sem->from == sem->bits && (sem->bits == 32 || sem->bits == 64);
+    return same && !op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) && to && register_bits(s, to) == sem->bits;
+}
+
+/* Whether i converts 32 bits to 64, or takes the low half of 64. */
+static bool is_conversion(const LoopSums *s, const Instr *i)
+{
+    const Sem *sem = &i->op->sem;
+    RegId to = operand_plain_register(instr_operand(i, 0)), from = operand_plain_register(instr_operand(i, 1));
+    if (i->op->opcode != OPC_CVT || sem->op != OPC_CVT || instr_operands(i) != 2 || !to || !from)
+        return false;
+    if (register_bits(s, to) != sem->bits || register_bits(s, from) != sem->from)
+        return false;
+    return (sem->bits == 64 && sem->from == 32 && sem->is_signed == sem->to_signed) || (sem->bits == 32 && sem->from == 64);
+}
+
+/* ---- expressions ---------------------------------------------------------------------------------------------------- */
+
+static LinearId number(LoopSums *s, u32 bits, u64 value) { return linear_constant(s->exprs, bits, value); }
+
+static LinearId product(LoopSums *s, LinearId a, LinearId b)
+{
+    if (!a || !b)
+        return 0;
+    if (loop_sum_is_constant(s, a))
+        SWAP(a, b);
+    if (loop_sum_is_constant(s, b))
+        return linear_scale(s->exprs, a, linear_at(s->exprs, b)->constant);
+    LinearId operand[4] = {a < b ? a : b, a < b ? b : a};
+    u32 bits = linear_at(s->exprs, a)->bits, zeros = linear_zeros(s->exprs, a) + linear_zeros(s->exprs, b);
+    return linear_term(s->exprs, term_operation(s->exprs, bits, product_tag, operand, zeros < bits ? zeros : bits));
+}
+
+/* ---- in front of the loop ------------------------------------------------------------------------------------------- */
+
+static LinearId entry_of(LoopSums *s, RegId reg, u32 depth);
+
+static LinearId entry_operand(LoopSums *s, const Operand *o, u32 bits, u32 depth)
+{
+    if (o && o->kind == OPND_IMM)
+        return number(s, bits, (u64)o->value);
+    RegId reg = operand_plain_register(o);
+    return reg && register_bits(s, reg) == bits ? entry_of(s, reg, depth) : 0;
+}
+
+static LinearId entry_shift(LoopSums *s, const Instr *i, u32 depth)
+{
+    const Operand *by = instr_operand(i, 2);
+    u32 bits = i->op->sem.bits;
+    LinearId x = entry_operand(s, instr_operand(i, 1), bits, depth);
+    return x && by->kind == OPND_IMM && (u64)by->value < bits ? linear_scale(s->exprs, x, (u64)1 << by->value) : 0;
+}
+
+static LinearId entry_conversion(LoopSums *s, const Instr *i, u32 depth)
+{
+    const Sem *sem = &i->op->sem;
+    LinearId x = entry_operand(s, instr_operand(i, 1), sem->from, depth);
+    if (!x)
+        return 0;
+    return sem->bits == 64 ? linear_extend(s->exprs, x, sem->is_signed) : linear_low(s->exprs, x);
+}
+
+/* What an instruction in front of the loop computes, of operands that are still there; 0: no sum. */
+static LinearId entry_result(LoopSums *s, const Instr *i, u32 depth)
+{
+    if (i->guard || !ssa_sources_hold(an_ssa(s->an), i, s->from))
+        return 0;
+    if (is_conversion(s, i))
+        return entry_conversion(s, i, depth);
+    if (i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= 32)
+        return entry_shift(s, i, depth);
+    if (!is_plain(s, i))
+        return 0;
+    u32 bits = i->op->sem.bits;
+    LinearId a = entry_operand(s, instr_operand(i, 1), bits, depth), b, c;
+    if (!a || i->op->opcode == OPC_MOV)
+        return a;
+    b = entry_operand(s, instr_operand(i, 2), bits, depth);
+    switch (i->op->sem.op) {
+    case OPC_ADD: return linear_sum(s->exprs, a, b, 1);
+    case OPC_SUB: return linear_sum(s->exprs, a, b, (u64)-1);
+    case OPC_MUL: return product(s, a, b);
+    case OPC_MAD:
+        c = entry_operand(s, instr_operand(i, 3), bits, depth);
+        return linear_sum(s->exprs, product(s, a, b), c, 1);
+    default: return 0;
+    }
+}
+
+/* What reg, of 32 or 64 bits, holds in front of the loop. */
+static LinearId entry_of(LoopSums *s, RegId reg, u32 depth)
+{
+    u64 *known = fnvmap_at(&s->entries, reg);
+    if (*known)
+        return (LinearId)*known;
+    const Ssa *ssa = an_ssa(s->an);
+    const Instr *def = s->from && depth ? ssa_definition(ssa, ssa_at_end(ssa, s->from, reg), reg) : NULL;
+    LinearId sum = def ? entry_result(s, def, depth - 1) : 0;
+    if (!sum)
+        sum = linear_term(s->exprs, term_value(s->exprs, register_bits(s, reg), reg));
+    *fnvmap_at(&s->entries, reg) = sum;
+    vec_push(&s->entered, reg);
+    return sum;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+
+/* What a step adds, and the register that it adds to. */
+typedef struct SumStep {
+    RegId of;
+    LinearId by;
+} SumStep;
+
+static bool invariant_operand(LoopSums *s, const Operand *o, u32 bits, LinearId *by)
+{
+    RegId reg = operand_plain_register(o);
+    bool stays = o->kind == OPND_IMM || (reg && loop_sums_is_invariant(s, reg));
+    *by = stays ? entry_operand(s, o, bits, ENTRY_DEPTH) : 0;
+    return *by != 0;
+}
+
+/* Reads a copy, an addition, or a subtraction of what does not change in the loop. */
+static bool read_step(LoopSums *s, const Instr *i, SumStep *step)
+{
+    if (!is_plain(s, i) || i->guard)
+        return false;
+    u32 bits = i->op->sem.bits;
+    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+    step->by = number(s, bits, 0);
+    switch (i->op->sem.op) {
+    case OPC_MOV: break;
+    case OPC_ADD:
+        if (!invariant_operand(s, b, bits, &step->by)) {
+            SWAP(a, b);
+            if (!invariant_operand(s, b, bits, &step->by))
+                return false;
+        }
+        break;
+    case OPC_SUB:
+        if (!invariant_operand(s, b, bits, &step->by))
+            return false;
+        step->by = linear_scale(s->exprs, step->by, (u64)-1);
+        break;
+    default: return false;
+    }
+    step->of = operand_plain_register(a);
+    return step->of && register_bits(s, step->of) == bits;
+}
+
+static bool is_executed_each_time(const LoopSums *s, const Instr *i)
+{
+    return dominates(an_dom(s->an), i->block, s->loop->latches[0]);
+}
+
+/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. def must end a chain of
+ * steps that leads back to reg's earlier value. */
+static bool find_step(LoopSums *s, RegId reg, const Instr *def, LinearId *step)
+{
+    *step = number(s, register_bits(s, reg), 0);
+    for (u32 k = 0; k < ENTRY_DEPTH; k++) {
+        SumStep one;
+        if (!is_executed_each_time(s, def) || !read_step(s, def, &one))
+            return false;
+        *step = linear_sum(s->exprs, *step, one.by, 1);
+        if (!*step)
+            return false;
+        if (one.of == reg)
+            return true;
+        const Instr *next = loop_sums_definition(s, one.of);
+        if (!next || !loop_sums_precedes(s, next, def))
+            return false;
+        def = next;
+    }
+    return false;
+}
+
+/* ---- in an iteration ------------------------------------------------------------------------------------------------- */
+
+static bool add(LoopSums *s, LoopSum *to, const LoopSum *x, u64 scale)
+{
+    to->start = linear_sum(s->exprs, to->start, x->start, scale);
+    to->step = linear_sum(s->exprs, to->step, x->step, scale);
+    return to->start && to->step;
+}
+
+/* x times y, one of which does not change. */
+static bool multiply(LoopSums *s, const LoopSum *x, const LoopSum *y, LoopSum *to)
+{
+    if (!loop_sum_is_zero(s, y->step))
+        SWAP(x, y);
+    *to = (LoopSum){product(s, x->start, y->start), product(s, x->step, y->start), x->bits, false, false};
+    return loop_sum_is_zero(s, y->step) && to->start && to->step;
+}
+
+static bool plain_result(LoopSums *s, const Instr *i, LoopSum *sum)
+{
+    u32 bits = i->op->sem.bits;
+    LoopSum x, y, z;
+    if (!loop_sum_of(s, i, instr_operand(i, 1), bits, &x))
+        return false;
+    *sum = x;
+    if (i->op->opcode == OPC_MOV)
+        return true;
+    if (x.extended || !loop_sum_of(s, i, instr_operand(i, 2), bits, &y) || y.extended)
+        return false;
+    switch (i->op->sem.op) {
+    case OPC_ADD: return add(s, sum, &y, 1);
+    case OPC_SUB: return add(s, sum, &y, (u64)-1);
+    case OPC_MUL: return multiply(s, &x, &y, sum);
+    case OPC_MAD:
+        return loop_sum_of(s, i, instr_operand(i, 3), bits, &z) && !z.extended && multiply(s, &x, &y, sum) &&
+               add(s, sum, &z, 1);
+    default: return false;
+    }
+}
+
+static bool shift_result(LoopSums *s, const Instr *i, LoopSum *sum)
+{
+    const Operand *by = instr_operand(i, 2);
+    u32 bits = i->op->sem.bits;
+    LoopSum x;
+    if (by->kind != OPND_IMM || (u64)by->value >= bits || !loop_sum_of(s, i, instr_operand(i, 1), bits, &x) || x.extended)
+        return false;
+    *sum = (LoopSum){.start = number(s, bits, 0), .step = number(s, bits, 0), .bits = bits};
+    return add(s, sum, &x, (u64)1 << by->value);
+}
+
+static bool conversion_result(LoopSums *s, const Instr *i, LoopSum *sum)
+{
+    const Sem *sem = &i->op->sem;
+    LoopSum x;
+    if (!loop_sum_of(s, i, instr_operand(i, 1), sem->from, &x))
+        return false;
+    *sum = x;
+    if (sem->bits == 32) {
+        sum->bits = 32;
+        sum->extended = false;
+        sum->start = x.extended ? x.start : linear_low(s->exprs, x.start);
+        sum->step = x.extended ? x.step : linear_low(s->exprs, x.step);
+        return sum->start && sum->step;
+    }
+    sum->extended = !loop_sum_is_zero(s, x.step);
+    sum->is_signed = sum->extended && sem->is_signed;
+    if (sum->extended)
+        return true;
+    sum->bits = 64;
+    sum->start = linear_extend(s->exprs, x.start, sem->is_signed);
+    sum->step = number(s, 64, 0);
+    return true;
+}
+
+static bool compute_result(LoopSums *s, const Instr *i, LoopSum *sum)
+{
+    if (is_conversion(s, i))
+        return conversion_result(s, i, sum);
+    if (i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= 32)
+        return shift_result(s, i, sum);
+    return is_plain(s, i) && plain_result(s, i, sum);
+}
+
+/* What i, an instruction of the loop, computes. The answer is kept, so that all questions together are linear in the loop. */
+static bool result_of(LoopSums *s, const Instr *i, LoopSum *sum)
+{
+    u64 *known = fnvmap_find(&s->results, (u64)(uintptr_t)i);
+    if (known) {
+        if (*known)
+            *sum = s->result.v[*known - 1];
+        return *known != 0;
+    }
+    *fnvmap_at(&s->results, (u64)(uintptr_t)i) = 0;
+    s->depth++;
+    bool found = s->depth <= LOOP_DEPTH && compute_result(s, i, sum);
+    s->depth--;
+    if (!found)
+        return false;
+    vec_push(&s->result, *sum);
+    *fnvmap_at(&s->results, (u64)(uintptr_t)i) = s->result.n;
+    return true;
+}
+
+static bool register_sum(LoopSums *s, const Instr *at, RegId reg, LoopSum *sum)
+{
+    *sum = (LoopSum){.bits = register_bits(s, reg)};
+    if (loop_sums_is_invariant(s, reg)) {
+        sum->start = entry_of(s, reg, ENTRY_DEPTH);
+        sum->step = number(s, sum->bits, 0);
+        return true;
+    }
+    const Instr *def = loop_sums_definition(s, reg);
+    if (!def)
+        return false;
+    bool before = loop_sums_precedes(s, def, at);
+    if (find_step(s, reg, def, &sum->step)) {
+        sum->start = entry_of(s, reg, ENTRY_DEPTH);
+        if (before)
+            sum->start = linear_sum(s->exprs, sum->start, sum->step, 1);
+        return sum->start != 0;
+    }
+    return before && result_of(s, def, sum);
+}
+
+bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum)
+{
+    if (o && o->kind == OPND_IMM) {
+        *sum = (LoopSum){.start = number(s, bits, (u64)o->value), .step = number(s, bits, 0), .bits = bits};
+        return true;
+    }
+    RegId reg = operand_plain_register(o);
+    return reg && register_bits(s, reg) == bits && (bits == 32 || bits == 64) && register_sum(s, at, reg, sum);
+}
+
+/* ---- building --------------------------------------------------------------------------------------------------------- */
+
+static void keep(SumBuilder *b, LinearId id, Operand operand)
+{
+    vec_push(&b->operand, operand);
+    *fnvmap_at(&b->made, id) = b->operand.n;
+}
+
+void sum_builder_init(SumBuilder *b, LoopSums *sums, const Builder *at)
+{
+    *b = (SumBuilder){.sums = sums, .at = at};
+    for (u32 k = 0; k < sums->entered.n; k++) {
+        LinearId id = (LinearId)*fnvmap_find(&sums->entries, sums->entered.v[k]);
+        if (!loop_sum_is_constant(sums, id) && !fnvmap_find(&b->made, id))
+            keep(b, id, register_operand(sums->entered.v[k]));
+    }
+}
+
+void sum_builder_free(SumBuilder *b)
+{
+    fnvmap_free(&b->made);
+    vec_free(&b->operand);
+}
+
+Operand sum_emit(SumBuilder *b, u32 cost, Opcode opcode, OpParts parts, Type type, const Operand *sources, u32 count)
+{
+    b->cost += cost;
+    if (!b->at)
+        return register_operand(0);
+    const OpInfo *op = isa_op(b->at->fn->module->isa, opcode, parts);
+    return register_operand(build_value(b->at, op, type, sources, count));
+}
+
+static Operand emit_binary(SumBuilder *b, u32 cost, Opcode opcode, u32 bits, Operand x, Operand y)
+{
+    bool bitwise = opcode == OPC_SHL;
+    OpParts parts = {.type = {bitwise ? bits_type(bits) : signed_type(bits)}, .low = opcode == OPC_MUL};
+    return sum_emit(b, bits == 64 && opcode != OPC_MUL ? 2 * cost : cost, opcode, parts, bits_type(bits), (Operand[]){x, y},
+                    2);
+}
+
+static Operand build_term(SumBuilder *b, TermId id)
+{
+    LinearTerm t = b->sums->exprs->terms.v[id];
+    OpParts widen = {.type = {TYPE_U64, TYPE_U32}}, low = {.type = {TYPE_U32, TYPE_U64}};
+    Operand x;
+    switch (t.kind) {
+    case TERM_VALUE: return register_operand(t.operand[0]);
+    case TERM_SIGNED: widen = (OpParts){.type = {TYPE_S64, TYPE_S32}}; /* fallthrough */
+    case TERM_UNSIGNED:
+        x = sum_build(b, t.operand[0]);
+        return sum_emit(b, t.kind == TERM_SIGNED, OPC_CVT, widen, TYPE_B64, &x, 1);
+    case TERM_LOW:
+        x = sum_build(b, linear_term(b->sums->exprs, t.operand[0]));
+        return sum_emit(b, 0, OPC_CVT, low, TYPE_B32, &x, 1);
+    default:
+        x = sum_build(b, t.operand[0]);
+        return emit_binary(b, t.bits == 64 ? 3 : 1, OPC_MUL, t.bits, x, sum_build(b, t.operand[1]));
+    }
+}
+
+static Operand build_scaled(SumBuilder *b, Operand x, u64 scale, u32 bits)
+{
+    if (scale == 1)
+        return x;
+    if (!(scale & (scale - 1)))
+        return emit_binary(b, 1, OPC_SHL, bits, x, build_integer((u64)__builtin_ctzll(scale), 32, false));
+    return emit_binary(b, bits == 64 ? 3 : 1, OPC_MUL, bits, x, build_integer(scale, bits, true));
+}
+
+/* Adds the terms whose scales have this sign to the sum. */
+static void build_terms(SumBuilder *b, const LinearExpr *e, bool negative, Operand *sum)
+{
+    for (u32 k = 0; k < e->terms; k++) {
+        i64 scale = sem_signed(e->term[k].scale, e->bits);
+        if ((scale < 0) != negative)
+            continue;
+        Operand x = build_scaled(b, build_term(b, e->term[k].term), negative ? 0 - (u64)scale : (u64)scale, e->bits);
+        bool first = sum->kind == OPND_IMM && sum->value == 0;
+        *sum = first && !negative ? x : emit_binary(b, 1, negative ? OPC_SUB : OPC_ADD, e->bits, *sum, x);
+    }
+}
+
+Operand sum_build(SumBuilder *b, LinearId id)
+{
+    u64 *known = fnvmap_find(&b->made, id);
+    if (known)
+        return b->operand.v[*known - 1];
+    const LinearExpr *e = linear_at(b->sums->exprs, id);
+    Operand sum = build_integer(e->terms ? 0 : e->constant, e->bits, true);
+    build_terms(b, e, false, &sum);
+    build_terms(b, e, true, &sum);
+    if (e->terms && e->constant)
+        sum = emit_binary(b, 1, OPC_ADD, e->bits, sum, build_integer(e->constant, e->bits, true));
+    keep(b, id, sum);
+    return sum;
+}

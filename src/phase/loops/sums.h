@@ -1,0 +1,72 @@
+/* Integers in a loop as linear expressions (analysis/linear.h) of what registers hold in front of it. */
+#ifndef PTXOPT_PHASE_LOOPS_SUMS_H
+#define PTXOPT_PHASE_LOOPS_SUMS_H
+
+#include "analysis/analyses.h"
+#include "analysis/linear.h"
+#include "ir/builder.h"
+
+/* The value in iteration k, from 0 on: start + k * step modulo 2^bits; or, where it is extended, the extension of that to 64
+ * bits. The step is 0 where the value does not change, and then nothing is extended. */
+typedef struct LoopSum {
+    LinearId start, step;
+    u32 bits;
+    bool extended, is_signed; /* is_signed: of the extension */
+} LoopSum;
+
+/* Instructions that write a register in the loop. */
+typedef struct LoopWrite {
+    Instr *last;
+    u32 count;
+} LoopWrite;
+
+typedef struct LoopSums {
+    Analyses *an;
+    const Loop *loop;
+    const Block *from; /* the only block from which the loop is entered; NULL: there are several */
+    Arena arena;
+    LinearExprs *exprs;
+    FnvMap writes; /* by register: its place in `write`, plus 1 */
+    VEC(LoopWrite) write;
+    FnvMap entries;     /* by register: the LinearId of what it holds in front of the loop */
+    VEC(RegId) entered; /* the registers of `entries` */
+    FnvMap results;     /* by Instr: its place in `result`, plus 1; 0: it is being looked at, or its result is not known */
+    VEC(LoopSum) result;
+    u32 depth; /* of the definition that is looked at */
+} LoopSums;
+
+/* The loop is innermost and has one latch. Linear in the loop. Uses AN_DOM and AN_SSA. */
+void loop_sums_init(LoopSums *s, Analyses *an, const Loop *loop);
+void loop_sums_free(LoopSums *s);
+
+/* The only instruction of the loop that writes reg, if it is unguarded and writes all of it; NULL: there is none. */
+Instr *loop_sums_definition(const LoopSums *s, RegId reg);
+bool loop_sums_is_invariant(const LoopSums *s, RegId reg);
+/* Whether a is executed before b in each iteration in which b is executed. */
+bool loop_sums_precedes(const LoopSums *s, const Instr *a, const Instr *b);
+
+/* Finds the value of a constant, or of a register of `bits` (32 or 64), right before `at`. False: it is not known. */
+bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum);
+
+static inline bool loop_sum_is_zero(const LoopSums *s, LinearId id)
+{
+    return linear_at(s->exprs, id)->terms == 0 && linear_at(s->exprs, id)->constant == 0;
+}
+static inline bool loop_sum_is_constant(const LoopSums *s, LinearId id) { return linear_at(s->exprs, id)->terms == 0; }
+
+/* Writes expressions in front of a loop, each once, or finds out what that would cost. */
+typedef struct SumBuilder {
+    LoopSums *sums;
+    const Builder *at; /* NULL: nothing is written */
+    u32 cost;          /* in machine instructions */
+    FnvMap made;       /* by LinearId: the place of its operand in `operand`, plus 1 */
+    VEC(Operand) operand;
+} SumBuilder;
+
+void sum_builder_init(SumBuilder *b, LoopSums *sums, const Builder *at);
+void sum_builder_free(SumBuilder *b);
+Operand sum_build(SumBuilder *b, LinearId id);
+/* Writes one instruction of this cost with a new register of the type; answers the register. */
+Operand sum_emit(SumBuilder *b, u32 cost, Opcode opcode, OpParts parts, Type type, const Operand *sources, u32 count);
+
+#endif
