@@ -32,16 +32,18 @@ features()
     fault-division-*) echo --features=division,loop,memory ;;
     fault-split-lanes) echo --features=barrier,loop,call ;;
     fault-local-*) echo --features=local,guard,loop ;;
+    fault-version-lanes) echo --features=warp,seen,version,call ;;
+    fault-version-*) echo --features=version,memory,return ;;
     fault-uniform-table) echo --features=warp,uniform-chain ;;
     esac
 }
 
 # Faults about who waits for whom and who is there: the checker, which asks the prover about threads alone, has to refuse them. Not
 # fault-uniform-table: the prover does not see that the index of its tables is within their bounds, and so does not come to threads.
-is_refused() { case $1 in fault-merge-* | fault-hoist-* | fault-late-test | fault-uniform-branch | fault-*-barrier | fault-thread-join | fault-table-groups | fault-split-lanes) ;; *) false ;; esac; }
+is_refused() { case $1 in fault-merge-* | fault-hoist-* | fault-late-test | fault-uniform-branch | fault-*-barrier | fault-thread-join | fault-table-groups | fault-split-lanes | fault-version-lanes) ;; *) false ;; esac; }
 
 # Faults that every run sends back, by the invariant of analysis/convergence.h.
-goes_back() { case $1 in fault-thread-join | fault-split-lanes) ;; *) false ;; esac; }
+goes_back() { case $1 in fault-thread-join | fault-split-lanes | fault-version-lanes) ;; *) false ;; esac; }
 
 # first FLAGS...: the first failure of the faulty driver: `NUMBER VERDICT`, nothing if there is none.
 first()

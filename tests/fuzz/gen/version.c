@@ -115,22 +115,26 @@ static void make_counter(Gen *g, VersionLoop *l)
     c->cmp = exact ? "ne" : c->down ? (strict ? "gt" : "ge") : strict ? "lt" : "le";
     c->start = exact ? near_end(g, c->wide) : c->down ? 1000 : safe[below(g, COUNT_OF(safe))];
     line(g, "and.b32 %s, %s, %u;", NAME(l->trips), NAME(pick_defined(g, P_32)), percent(g, 60) ? 3 : TRIPS - 1);
-    if (!l->at_top || percent(g, 50))
+    bool runs = !l->at_top || percent(g, 60);
+    if (runs)
         line(g, "add.s32 %s, %s, 1;", NAME(l->trips), NAME(l->trips));
     if (!c->step) /* a step of zero ends the loop by the bound, or not at all */
         line(g, "max.u%u %s, %s, 1;", bits(c->wide), NAME(c->by), NAME(c->by));
     set(g, c->wide, c->value, c->start);
     set_after(g, c, c->bound, c->start, l->trips);
-    if (!exact && c->step > 1 && percent(g, 50))
+    if (runs && !exact && c->step > 1 && percent(g, 50))
         line(g, "%s.s%u %s, %s, %u;", c->down ? "add" : "sub", bits(c->wide), NAME(c->bound), NAME(c->bound),
              below(g, c->step));
 }
 
 /* The bound of a check that fails in some iteration, or near it. */
-static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start)
+static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start, Reg trips)
 {
     Reg k = fresh(g, P_TEMP32), near = fresh(g, of->wide ? P_TEMP64 : P_TEMP32);
-    line(g, "mov.u32 %s, %d;", NAME(k), (int)between(g, -1, TRIPS + 3));
+    if (percent(g, 60))
+        line(g, "add.s32 %s, %s, %d;", NAME(k), NAME(trips), (int)between(g, -1, 1));
+    else
+        line(g, "mov.u32 %s, %d;", NAME(k), (int)between(g, -1, TRIPS + 3));
     set_after(g, of, near, (i64)((u64)start + (u64)between(g, -1, 1)), k);
     c->bound = near;
     if (c->wide == of->wide)
@@ -174,7 +178,7 @@ static void make_guard(Gen *g, VersionLoop *l)
         c->extended = 1 + (int)below(g, 2);
     }
     c->cmp = of.down ? falling[below(g, COUNT_OF(falling))] : rising[below(g, COUNT_OF(rising))];
-    make_bound(g, c, &of, (i64)((u64)start + (u64)c->more));
+    make_bound(g, c, &of, (i64)((u64)start + (u64)c->more), l->trips);
 }
 
 /* The value that the check compares. */
@@ -199,8 +203,8 @@ static void write_failure(Gen *g, const VersionLoop *l, u32 number)
 {
     State start = g->state;
     line(g, "mov.u32 %s, %u;", NAME(l->seen), 1 + number);
-    bool exits = !g->may_sync && !g->in_function && percent(g, 60);
-    if (!g->in_function && percent(g, 50))
+    bool exits = !g->may_sync && percent(g, 60);
+    if (percent(g, 50))
         line(g, "st.global.u32 [%%out+%u], %s;", 64 + 4 * below(g, 16), NAME(l->seen));
     if (exits || !g->callees)
         line(g, percent(g, 50) ? "exit;" : "ret;");
@@ -237,7 +241,7 @@ static void write_body(Gen *g, const VersionLoop *l)
         write_guard(g, l, c, k);
         if (percent(g, 50))
             straight_line(g, 1 + below(g, 2));
-        if (!g->in_function && percent(g, 25))
+        if (percent(g, 25))
             line(g, "st.%sglobal.u32 [%%out+%u], %s;", percent(g, 50) ? "volatile." : "", 64 + 4 * below(g, 16),
                  NAME(l->trips));
         if (c->made == MADE_STEPPED && percent(g, 20))
@@ -314,7 +318,7 @@ static void write_loop(Gen *g)
 
 void statement_version(Gen *g)
 {
-    if (g->loops >= LOOPS_MAX - 2 || (!g->callees && (g->may_sync || g->in_function)))
+    if (g->loops >= LOOPS_MAX - 2 || g->in_function || (!g->callees && g->may_sync))
         return;
     Frozen before = frozen_now(g);
     Level level = g->level;
