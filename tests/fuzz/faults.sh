@@ -43,7 +43,7 @@ features()
 is_refused() { case $1 in fault-merge-* | fault-hoist-* | fault-late-test | fault-uniform-branch | fault-*-barrier | fault-thread-join | fault-table-groups | fault-split-lanes | fault-version-lanes) ;; *) false ;; esac; }
 
 # Faults that every run sends back, by the invariant of analysis/convergence.h.
-goes_back() { case $1 in fault-thread-join | fault-split-lanes | fault-version-lanes) ;; *) false ;; esac; }
+goes_back() { case $1 in fault-thread-join | fault-split-lanes) ;; *) false ;; esac; }
 
 # first FLAGS...: the first failure of the faulty driver: `NUMBER VERDICT`, nothing if there is none.
 first()

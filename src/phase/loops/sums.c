@@ -146,6 +146,14 @@ static LinearId entry_shift(LoopSums *s, const Instr *i, u32 depth)
     return x && by->kind == OPND_IMM && (u64)by->value < bits ? linear_scale(s->exprs, x, (u64)1 << by->value) : 0;
 }
 
+static LinearId entry_opposite(LoopSums *s, const Instr *i, u32 depth)
+{
+    Type type = i->op->type[0];
+    bool integer = i->op->types == 1 && type_class(type) == TC_SIGNED && (type_bits(type) == 32 || type_bits(type) == 64);
+    LinearId x = integer ? entry_operand(s, instr_operand(i, 1), type_bits(type), depth) : 0;
+    return linear_scale(s->exprs, x, (u64)-1);
+}
+
 static LinearId entry_conversion(LoopSums *s, const Instr *i, u32 depth)
 {
     const Sem *sem = &i->op->sem;
@@ -162,6 +170,8 @@ static LinearId entry_result(LoopSums *s, const Instr *i, u32 depth)
         return 0;
     if (is_conversion(s, i))
         return entry_conversion(s, i, depth);
+    if (i->op->opcode == OPC_NEG)
+        return entry_opposite(s, i, depth);
     if (i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= 32)
         return entry_shift(s, i, depth);
     if (!is_plain(s, i))
