@@ -39,6 +39,7 @@ enum {
     CHECKS_MAX = 64,        /* the most checks that leave a loop; others stay in the copy */
     COUNTERS_MAX = 4,       /* the most counters of a loop that are tried */
     SIZE_MAX_OF_LOOP = 512, /* the most machine instructions of a copy */
+    WALKED_MAX = 4096,      /* the most instructions of a loop that is looked at */
     LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops */
     CHECK_COST = 3,         /* machine instructions: comparison, branch, and what only they read */
     FEW_TRIPS = 2,
@@ -252,17 +253,17 @@ static const Check *check_at(const Version *v, const Block *b)
 }
 
 /* Adds the blocks of the loop that are executed where the checks that go always pass. */
-static void find_blocks(Analyses *an, Version *v)
+static void find_blocks(Analyses *an, Version *v, Marks *seen)
 {
-    Marks seen = marks_new(an->scratch, an->fn->blocks.n);
+    marks_clear(seen);
     vec_push(&v->blocks, v->loop->header);
-    marks_add(&seen, v->loop->header->id);
+    marks_add(seen, v->loop->header->id);
     for (u32 k = 0; k < v->blocks.n; k++) {
         Block *b = v->blocks.v[k];
         const Check *c = check_at(v, b);
         for_each_cfg_edge(succ, cfg_succs(an->fn, b)) {
             Block *to = succ.v->block;
-            if ((!c || to == c->pass) && is_inside(an, v->loop, to) && marks_add(&seen, to->id))
+            if ((!c || to == c->pass) && is_inside(an, v->loop, to) && marks_add(seen, to->id))
                 vec_push(&v->blocks, to);
         }
     }
@@ -361,10 +362,19 @@ static bool is_version(const Loop *loop)
     return pragmas > 1;
 }
 
+static bool is_short(const Loop *loop)
+{
+    u32 n = 0;
+    for (u32 k = 0; k < loop->block_count && n <= WALKED_MAX; k++)
+        for (const Instr *i = loop->blocks[k]->first; i && n <= WALKED_MAX; i = i->next)
+            n++;
+    return n <= WALKED_MAX;
+}
+
 static bool may_look(Analyses *an, const Loop *loop)
 {
     return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop);
+           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop) && is_short(loop);
 }
 
 static bool is_check(const Version *v, const Block *b)
@@ -489,7 +499,7 @@ static void say_kept(PhaseRun *run, const Version *v, const char *why)
     }
 }
 
-static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes)
+static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, Marks *seen)
 {
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
@@ -497,7 +507,7 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes)
     find_branches(an, v);
     if (v->check.n) {
         decide_best(an, v);
-        find_blocks(an, v);
+        find_blocks(an, v, seen);
         const char *why = v->gone ? why_not(an, v, lanes) : "no check can be decided in front of it";
         say_kept(run, v, why);
         if (!why)
@@ -540,8 +550,10 @@ PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
     bool any = false;
     an_freeze(an, VERSION_ANALYSES);
     BitSet miscounted = miscounted_loops(an);
+    Marks seen = marks_new(an->scratch, an->fn->blocks.n);
     for (u32 l = 0; l < loops->n; l++) {
-        Version *v = bitset_has(&miscounted, l) || !may_look(an, loops->v[l]) ? NULL : plan(an, run, loops->v[l], &lanes);
+        bool looked_at = !bitset_has(&miscounted, l) && may_look(an, loops->v[l]);
+        Version *v = looked_at ? plan(an, run, loops->v[l], &lanes, &seen) : NULL;
         if (v)
             vec_push(&versions, v);
     }

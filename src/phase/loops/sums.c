@@ -3,6 +3,7 @@
 #include "analysis/dom.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
+#include "transform/condition.h"
 
 enum {
     ENTRY_DEPTH = 8, /* the most definitions in front of the loop that a value is followed through */
@@ -392,8 +393,10 @@ static bool register_sum(LoopSums *s, const Instr *at, RegId reg, LoopSum *sum)
         return true;
     }
     const Instr *def = loop_sums_definition(s, reg);
-    if (!def)
-        return false;
+    if (!def) {
+        def = local_definition(at, reg);
+        return def && result_of(s, def, sum);
+    }
     bool before = loop_sums_precedes(s, def, at);
     if (find_step(s, reg, def, &sum->step)) {
         sum->start = entry_of(s, reg, ENTRY_DEPTH);
