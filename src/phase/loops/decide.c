@@ -536,8 +536,19 @@ u32 loop_decision_cost(LoopDecision *d)
     return t.never ? UINT32_MAX : t.sums.cost;
 }
 
-RegId loop_decision_build(LoopDecision *d, const Builder *at)
+/* The number of iterations of a loop whose latch counts, where its distance is in a register, and exact. */
+static RegId build_trips(Test *t)
+{
+    const LoopCounter *c = t->d->counter;
+    if (!c || !t->known[true] || t->distance[true].kind != OPND_REG || !c->constant || c->constant & (c->constant - 1))
+        return 0;
+    Operand way = apply(t, OPC_SHR, 32, t->distance[true], number((u64)__builtin_ctzll(c->constant), 32, false));
+    return apply(t, OPC_ADD, 32, way, number(1, 32, false)).id;
+}
+
+RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips)
 {
     Test t = run(d, at);
+    d->trips = trips ? build_trips(&t) : 0;
     return t.all.kind == OPND_REG ? t.all.id : 0;
 }

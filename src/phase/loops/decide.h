@@ -29,6 +29,7 @@ typedef struct LoopDecision {
     LoopSums *sums;
     const LoopCounter *counter; /* NULL: none */
     VEC(DecideGroup) group;
+    RegId trips; /* how often the loop runs, where the test passes; 0: it was not written */
 } LoopDecision;
 
 /* Whether the comparison, which decides the branch of the block, counts. */
@@ -41,7 +42,8 @@ void loop_decision_free(LoopDecision *d);
 
 /* The cost of the test in machine instructions; UINT32_MAX: it would always fail. */
 u32 loop_decision_cost(LoopDecision *d);
-/* Writes the test; answers the predicate that is true where all comparisons hold in all iterations; 0: they always do. */
-RegId loop_decision_build(LoopDecision *d, const Builder *at);
+/* Writes the test; answers the predicate that is true where all comparisons hold in all iterations; 0: they always do. trips: writes
+ * how often a loop whose latch counts runs, if that is known exactly. */
+RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips);
 
 #endif

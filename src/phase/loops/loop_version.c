@@ -33,6 +33,7 @@
 #include "phase/loops/copy.h"
 #include "phase/loops/decide.h"
 #include "target/ptxas.h"
+#include "transform/condition.h"
 #include "transform/miscounted.h"
 
 enum {
@@ -470,13 +471,58 @@ static void branch_to_checks(Analyses *an, const Version *v, Block *b, RegId pas
     }
 }
 
+/* Whether ptxas counts by the latch as it is: it compares a register that it has stepped. */
+static bool is_countable(const Version *v)
+{
+    Instr *branch = block_terminator(v->loop->latches[0]), *compare = local_definition(branch, branch->guard);
+    for (u32 k = 1; compare && compare->op->opcode == OPC_SETP && k <= 2; k++) {
+        RegId reg = operand_plain_register(instr_operand(compare, k));
+        const Instr *step = reg ? loop_sums_definition(&v->sums, reg) : NULL;
+        if (step && instr_reads(step, reg) && loop_sums_precedes(&v->sums, step, compare))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the copy is one that ptxas unrolls if it counts its iterations down, and would not by the loop's own test. */
+static bool is_to_count_down(Analyses *an, const Version *v)
+{
+    const Block *latch = v->loop->latches[0];
+    if (!v->decision.counter || v->decision.counter->block != latch || !block_two_way_branch(latch) || v->loop->nounroll ||
+        is_countable(v))
+        return false;
+    for (u32 k = 0; k < v->blocks.n; k++)
+        if (v->blocks.v[k] != latch && is_left_at(an, v, v->blocks.v[k]))
+            return false;
+    return v->size <= PTXAS_UNROLLED_MOST && v->blocks.n - v->gone <= PTXAS_UNROLLED_BLOCKS;
+}
+
+/* Exact, since the test passed: then the counter comes to its bound after so many steps, and not before. */
+static void count_down(Analyses *an, const Version *v, const Builder *before, Block *const *copy)
+{
+    Block *old = v->loop->latches[0], *latch = copy_of(v, copy, old);
+    Instr *branch = block_terminator(old);
+    OpParts parts = {.type = {TYPE_U32}}, compare = {.cmp = CMP_NE, .type = {TYPE_S32}};
+    RegId left = build_unary(before, OPC_MOV, parts, TYPE_B32, register_operand(v->decision.trips));
+    block_remove_terminator(latch);
+    block_set_fall(latch, branch_target(branch) == v->loop->header ? old->fall : branch_target(branch));
+    Builder at = build_at_end(latch);
+    Operand slots[] = {register_operand(left), register_operand(left), build_integer((u64)-1, 32, true)};
+    build(&at, OPC_ADD, (OpParts){.type = {TYPE_S32}}, slots, 3);
+    RegId more = build_binary(&at, OPC_SETP, compare, TYPE_PRED, register_operand(left), build_integer(0, 32, true));
+    block_set_branch(latch, more, false, copy[0], false);
+    instr_inherit_origin(an->fn, block_terminator(latch), branch, NULL);
+}
+
 static void make_version(Analyses *an, Version *v)
 {
     Block *entry = loop_entry_block(an->fn, v->loop);
     Block **copy = arena_array(an->scratch, Block *, v->blocks.n);
     Builder at = build_at_end(entry);
-    RegId passes = loop_decision_build(&v->decision, &at);
+    RegId passes = loop_decision_build(&v->decision, &at, is_to_count_down(an, v));
     copy_blocks(v, entry, copy);
+    if (v->decision.trips)
+        count_down(an, v, &at, copy);
     block_set_fall(entry, copy[0]);
     if (passes)
         branch_to_checks(an, v, entry, passes);

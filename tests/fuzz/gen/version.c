@@ -32,6 +32,7 @@ typedef struct VersionLoop {
     Guarded guard[GUARDS_MAX];
     u32 guards;
     bool at_top;
+    i64 more; /* is added to what the counter compares */
     Reg trips, seen;
 } VersionLoop;
 
@@ -122,6 +123,9 @@ static void make_counter(Gen *g, VersionLoop *l)
         line(g, "max.u%u %s, %s, 1;", bits(c->wide), NAME(c->by), NAME(c->by));
     set(g, c->wide, c->value, c->start);
     set_after(g, c, c->bound, c->start, l->trips);
+    l->more = exact && percent(g, 40) ? between(g, -9, 9) : 0;
+    if (l->more)
+        line(g, "add.s%u %s, %s, %lld;", bits(c->wide), NAME(c->bound), NAME(c->bound), (long long)l->more);
     if (runs && !exact && c->step > 1 && percent(g, 50))
         line(g, "%s.s%u %s, %s, %u;", c->down ? "add" : "sub", bits(c->wide), NAME(c->bound), NAME(c->bound),
              below(g, c->step));
@@ -262,9 +266,14 @@ static void write_test(Gen *g, const VersionLoop *l)
 {
     const Counted *c = &l->counter;
     Reg p = fresh(g, P_PRED);
+    Reg value = c->value;
     bool opposite = l->at_top || percent(g, 30);
+    if (l->more) {
+        value = fresh(g, c->wide ? P_TEMP64 : P_TEMP32);
+        line(g, "add.s%u %s, %s, %lld;", bits(c->wide), NAME(value), NAME(c->value), (long long)l->more);
+    }
     line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp, type_of(c->wide, c->is_signed), NAME(p),
-         NAME(c->value), NAME(c->bound));
+         NAME(value), NAME(c->bound));
     line(g, "@%s bra %s;", NAME(p), opposite ? l->exit.name : l->top.name);
     if (opposite && !l->at_top)
         line(g, "bra.uni %s;", l->top.name);
