@@ -15,14 +15,16 @@
  * for what only those branches read.
  *
  * Threads of a warp may be in both loops. So FAST holds no convergent instruction, and none that waits, and threads in the loop
- * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after FAST, and did
- * not after LOOP: so nobody in the function may wait then. The test stands for the branches that FAST lacks: where they may divide a warp, the loop stays if
- * an instruction of the function sees which lanes execute it, or is convergent and depends on some of the branches only.
+ * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after FAST,
+ * and did not after LOOP: so nobody in the function may wait then. The test stands for the branches that FAST lacks. Where
+ * they may divide a warp, the loop stays if an instruction of the function sees which lanes execute it, or is convergent and
+ * depends on some of the branches only.
  *
- * It pays where an iteration costs as much as the test, and more where ptxas unrolls FAST, which has one exit. A loop that is
- * known to run a few times stays. The copies of a function take at most --loop-version-size machine instructions; the loops that
- * gain the most come first. LOOP gets the pragma nounroll, since it runs rarely, once
- * more where it has it: such loops are looked at only where they run what is left of an unrolled one.
+ * It pays where an iteration costs as much as the test, and more where ptxas unrolls FAST, which then has one exit. Where
+ * ptxas does not count by the loop's own test, FAST counts its iterations down. A loop that is known to run a few times
+ * stays. The copies of a function take at most --loop-version-size machine instructions; the loops that gain the most come
+ * first. LOOP gets the pragma nounroll, since it runs rarely, once more where it has it. A loop with the pragma is looked at
+ * only where it runs what is left of an unrolled one.
  *
  * Declines: checks whose operands are neither invariant nor counted evenly, or of which an iteration may skip the branch; loops
  * around loops; and those with instructions that may not be copied. */
