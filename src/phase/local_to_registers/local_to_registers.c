@@ -153,7 +153,7 @@ static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet 
         if (why && at)
             phase_declined(run, "DeclinedLocal", "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
         if (why || !phase_rewrite_at(run, "LocalToRegisters", l->accesses.v[w->first].i,
-                                     "%s%s: its loads and stores, %u in number, become moves of %u registers of 32 bits",
+                                     "%s%s: %u loads and stores go, and its slots take %u registers of 32 bits",
                                      name_of(l, v), w->all_goes ? "" : " in part", w->accesses, w->words))
             continue;
         any = true;
