@@ -2,7 +2,7 @@
 
 # What `make check` and `make check-all` run, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS
 # are tests/NAME.sh and need the program.
-SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec checked barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 # What must work on a user's machine, in a few minutes; the rest is for whoever changes ptxopt.
 CHECK    = unit data isa cli front library man robust exec reports
@@ -19,7 +19,7 @@ check-all:
 	@$(MAKE) all tools lib
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check-all $(filter-out $(CHECK),$(SUITES))
 
-#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug gates asan
+#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec checked barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug gates asan
 check-layers: all tools ptxopt-core
 	@sh tests/layers.sh
 
