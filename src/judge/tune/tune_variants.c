@@ -29,7 +29,7 @@ static const char *const variants[] = {
     "--layout-invert=never",
     "--layout-invert=always",
     "--no-latches-counters",
-    "--enable-stride-unroll",
+    "--stride-unroll-always",
     "--jump-threading-threshold=2",
     "--jump-threading-threshold=16",
     "--jump-threading-loop-threshold=0",
