@@ -158,7 +158,8 @@ bool loop_is_short(const Loop *loop)
 
 bool loop_copy_may(Analyses *an, const Loop *loop)
 {
-    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && loop_is_short(loop);
+    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
+           loop_is_short(loop);
 }
 
 LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
