@@ -137,7 +137,10 @@ static bool skip_one_type(Mangled *m)
     case 'U': return skip_unnamed(m);
     case 'Z': return skip_local(m);
     case 'u': return skip_source_name(m);
-    case 'M': return skip_type(m) && skip_type(m);
+    case 'M': /* of a class, a member's type */
+        if (!skip_type(m))
+            return false;
+        return skip_type(m);
     case 'A': m->at += strspn(m->at, "0123456789"); return take(m, '_') && skip_type(m);
     case 'S':
         if (take(m, 't'))
