@@ -143,7 +143,7 @@ else
         sed -n "/entry slow/,/^}/p" o >slow; sed -n "/entry slow/,/^}/p" slow.ptx | cmp slow; faulty --phases=barrier-elim slow.ptx --skip-function=slow | cmp - o; not cmp -s o slow.ptx'
     case_ 'front: then the text is assembled once more' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; exits 0 timeout 60 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o; runs 3
         faulty --phases=barrier-elim --skip-function=slow slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain; [ "$(wc -l <log)" = 1 ]
-        grep -q "\"result\": \"optimized\", \"reverted\": \[{\"function\": \"slow\", \"how\": \"left alone\", \"why\": \"[^\"]*instructions" log'
+        grep -q "\"result\": \"optimized\", .*\"reverted\": \[{\"function\": \"slow\", \"how\": \"left alone\", \"why\": \"[^\"]*instructions" log'
     case_ 'front: reports are of what is done in the end' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; exits 0 timeout 60 ./ptxopt-ptxas --stats --remarks=r --phases=slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o
         [ "$(grep -c "ptxopt - functions changed" said)" = 1 ]; says "0 ptxopt - functions changed"; not grep -q "Pass: *slow-division" r'
     case_ 'front: the search' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; PTXOPT_GUARD=search exits 0 timeout 60 ./ptxopt-ptxas --phases=tail-merge,barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o

@@ -78,7 +78,7 @@ case_ 'a level that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-si
 case_ 'an option that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-sice=2" 26 "unknown option .--tail-merge-sice.; did you mean"'
 case_ 'a value that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-size=two" 26 "--tail-merge-size takes a number"'
 case_ 'a phase that is none' 'bad_line "kernel 0123456789abcdef: --disable=tail" 26 "--disable: unknown phase .tail."'
-case_ 'options that are not about phases' 'bad_line "kernel 0123456789abcdef: -O3 --remarks=x" 30 ".--remarks=x. is neither -O, --disable nor a knob"; bad_line "kernel 0123456789abcdef: -O3 word" 30 ".word. is no option"'
+case_ 'options that are not about phases' 'bad_line "kernel 0123456789abcdef: -O3 --remarks=x" 30 ".--remarks=x. is neither -O, --disable, --enable nor a knob"; bad_line "kernel 0123456789abcdef: -O3 word" 30 ".word. is no option"'
 case_ 'decisions of other texts are passed over, with a remark' 'echo "scan_step 0123456789abcdef: -O0" >d; ptxopt --tuned=d --remarks=r in.ptx -o o; cmp o want.ptx; grep -q "Name: *NotTuned" r
     ptxopt --remarks=r in.ptx -o o; not grep -q NotTuned r'
 case_ 'blank lines, comments and CR LF' 'printf "\r\n# nothing\r\n   \r\nk 0123456789abcdef: -O1 # why\r\n" >d; ptxopt --tuned=d in.ptx -o o; cmp o want.ptx'
