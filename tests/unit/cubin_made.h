@@ -27,6 +27,7 @@ typedef struct Made {
 #define LOAD_TO(board) ((Made){0x981, MADE_ALWAYS, 4, 0, (board) + 1, 0, 0})
 #define FFMA_AFTER(board) ((Made){0x223, MADE_ALWAYS, 4, 0, 0, 1 << (board), 0})
 #define STORE(stall) MADE(0x986, MADE_ALWAYS, stall, 0)
+#define SHUFFLE(stall) MADE(0x389, MADE_ALWAYS, stall, 0)
 #define SPILL(stall) MADE(0x387, MADE_ALWAYS, stall, 0)
 #define BRANCH_IF(to) MADE(0x947, 0, 1, to)
 #define BRANCH_ON(guard, operand, to) ((Made){0x947, guard, 1, to, 0, 0, operand})

@@ -442,6 +442,105 @@ static void unrolled_to_the_end(void **state)
     assert_int_equal(j.moved.unrolled, 1);
 }
 
+/* Two loops of five iterations that shift a counter, written out in a kernel that loses other instructions: each ran as often as it
+ * has shuffles now, and not as often as both together, or as all that came says. So it is inside of another loop. */
+static void rounds_written_out(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 5, LOOPS = 2, ELSEWHERE = 20 };
+    for (int inside = 0; inside < 2; inside++) {
+        Made code[2][MADE_INSTRS];
+        size_t count[2] = {0};
+        for (int side = 0; side < 2; side++) {
+            code[side][count[side]++] = LOAD(4);
+            for (int loop = 0; loop < LOOPS; loop++) {
+                if (!side)
+                    add_loop(code[side], &count[side], SHUFFLE(9), 1, ALU(4), 3);
+                for (int k = 0; k < side * ROUNDS; k++) {
+                    code[side][count[side]++] = SHUFFLE(9);
+                    code[side][count[side]++] = ALU(4);
+                }
+            }
+            if (inside) {
+                code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
+                count[side]++;
+            }
+            for (int k = 0; !side && k < ELSEWHERE; k++)
+                code[side][count[side]++] = ALU(1);
+            code[side][count[side]++] = LEAVE;
+        }
+        MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+        MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+        Judgement forth = judge(&before, &after), back = judge(&after, &before);
+        int times = inside ? LOOP_ITERATIONS : 1, rounds = LOOPS * ROUNDS, rest = 4 + inside;
+        assert_int_equal((int)forth.moved.cycles[0], times * (rounds * (9 + 3 * 4 + 1) + rest) + ELSEWHERE + 1);
+        assert_int_equal((int)forth.moved.cycles[1], times * (rounds * (9 + 4) + rest) + 1);
+        assert_int_equal((int)back.moved.cycles[1], (int)forth.moved.cycles[0]);
+        assert_int_equal(forth.moved.unrolled, LOOPS);
+        assert_true(forth.better);
+        assert_true(back.worse & WORSE_CYCLES);
+    }
+}
+
+/* A loop in a loop, both written out. The inner one runs so often in each iteration of the outer one, not in all. */
+static void nested_rounds_written_out(void **state)
+{
+    (void)state;
+    enum { OUTER = 3, INNER = 4 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < (side ? OUTER : 1); k++) {
+            code[side][count[side]++] = LOAD(4);
+            if (!side)
+                add_loop(code[side], &count[side], SHUFFLE(9), 1, ALU(4), 3);
+            for (int n = 0; n < side * INNER; n++) {
+                code[side][count[side]++] = SHUFFLE(9);
+                code[side][count[side]++] = ALU(4);
+            }
+        }
+        if (!side) {
+            code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
+            count[side]++;
+        }
+        code[side][count[side]++] = LEAVE;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement j = judge(&before, &after);
+    assert_int_equal((int)j.moved.cycles[0], OUTER * (4 + INNER * (9 + 3 * 4 + 1) + 1) + 1);
+    assert_int_equal((int)j.moved.cycles[1], OUTER * (4 + INNER * (9 + 4)) + 1);
+}
+
+/* The loop around one that is written out is unrolled as well: only the copies in one of its iterations count. */
+static void rounds_in_unrolled_loop(void **state)
+{
+    (void)state;
+    enum { OUTER = 2, INNER = 4 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < (side ? OUTER : 1); k++) {
+            code[side][count[side]++] = LOAD(4);
+            if (!side)
+                add_loop(code[side], &count[side], SHUFFLE(9), 1, ALU(4), 3);
+            for (int n = 0; n < side * INNER; n++) {
+                code[side][count[side]++] = SHUFFLE(9);
+                code[side][count[side]++] = ALU(4);
+            }
+        }
+        code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
+        code[side][count[side] + 1] = LEAVE;
+        count[side] += 2;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    assert_int_equal((int)forth.moved.cycles[0], LOOP_ITERATIONS * (4 + INNER * (9 + 3 * 4 + 1) + 1) + 1);
+    assert_int_equal((int)forth.moved.cycles[1], LOOP_ITERATIONS / OUTER * (OUTER * (4 + INNER * (9 + 4)) + 1) + 1);
+    assert_int_equal((int)back.moved.cycles[1], (int)forth.moved.cycles[0]);
+}
+
 /* A copy of the loop without its check, unrolled, a loop for what remains of that, and the loop itself: the three share its work. */
 static void split_loop(void **state)
 {
@@ -851,6 +950,9 @@ int main(void)
         cmocka_unit_test(shorter_loop),
         cmocka_unit_test(loops_in_their_places),
         cmocka_unit_test(unrolled_to_the_end),
+        cmocka_unit_test(rounds_written_out),
+        cmocka_unit_test(nested_rounds_written_out),
+        cmocka_unit_test(rounds_in_unrolled_loop),
         cmocka_unit_test(split_loop),
         cmocka_unit_test(peeled_loop),
         cmocka_unit_test(unrolled_short_loop),

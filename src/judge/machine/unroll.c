@@ -16,14 +16,16 @@ typedef struct Work {
     uint64_t code;        /* of all keys together */
     unsigned size;        /* instructions that do more than direct control */
     uint16_t *operations; /* how many of each */
+    uint16_t *kept;       /* those of them that every copy of the work has */
 } Work;
 
 typedef struct Side {
     const SassCode *code;
     double *iterations;
-    Work *work; /* by loop */
+    Work *work; /* by loop; then what stands in no loop */
     int *mate; /* by loop: the one that does the same in the other version, NONE; ALONE: it waits for lanes, and has none */
     unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
+    bool *gone;       /* by loop: no loop of the other version was made of it, or it of one */
 } Side;
 
 static void add_work(Work *work, const SassLoop *loop, int sign)
@@ -36,6 +38,22 @@ static void add_work(Work *work, const SassLoop *loop, int sign)
     work->instructions += sign * (int)loop->instructions;
 }
 
+static bool is_work(const SassInstr *instr)
+{
+    for (int c = 0; c < WORK_CLASSES; c++)
+        if (instr->class == work_classes[c])
+            return true;
+    return false;
+}
+
+/* Whether each copy of a loop's iteration keeps it: work, and what a slow unit does. Counters are folded into constants. */
+static bool is_kept(const SassInstr *instr)
+{
+    LatencyKind latency = instr->latency;
+    return is_work(instr) || latency == LATENCY_SPECIAL || latency == LATENCY_REDUCTION || latency == LATENCY_TEXTURE ||
+           latency == LATENCY_FP64;
+}
+
 static void add_operations(Work *work, const SassCode *code, const SassBlock *block)
 {
     for (size_t i = block->first; i <= block->last; i++) {
@@ -43,6 +61,7 @@ static void add_operations(Work *work, const SassCode *code, const SassBlock *bl
         if (sass_is_control(instr) || work->operations[instr->operation] == UINT16_MAX)
             continue;
         work->operations[instr->operation]++;
+        work->kept[instr->operation] += is_kept(instr);
         work->size++;
         work->code += instr->key;
     }
@@ -51,8 +70,16 @@ static void add_operations(Work *work, const SassCode *code, const SassBlock *bl
 static Side make_side(Arena *arena, const SassCode *code, double *iterations)
 {
     size_t count = code->loop_count;
-    Side side = {code, iterations, arena_array(arena, Work, count), arena_array(arena, int, count),
-                 arena_array(arena, unsigned, count)};
+    Side side = {code,
+                 iterations,
+                 arena_array(arena, Work, count + 1),
+                 arena_array(arena, int, count),
+                 arena_array(arena, unsigned, count),
+                 arena_array(arena, bool, count)};
+    for (size_t l = 0; l <= count; l++) {
+        side.work[l].operations = arena_array(arena, uint16_t, SASS_OPERATIONS);
+        side.work[l].kept = arena_array(arena, uint16_t, SASS_OPERATIONS);
+    }
     for (size_t l = 0; l < count; l++) {
         side.mate[l] = code->loops[l].gathers ? ALONE : NONE;
         add_work(&side.work[l], &code->loops[l], 1);
@@ -60,11 +87,15 @@ static Side make_side(Arena *arena, const SassCode *code, double *iterations)
             add_work(&side.work[code->loops[l].parent], &code->loops[l], -1);
             side.work[code->loops[l].parent].inner++;
         }
-        side.work[l].operations = arena_array(arena, uint16_t, SASS_OPERATIONS);
     }
-    for (int b = 0; b < code->block_count; b++)
-        if (code->blocks[b].loop != NONE)
-            add_operations(&side.work[code->blocks[b].loop], code, &code->blocks[b]);
+    for (size_t i = 0; i < code->count; i++)
+        side.work[count].all += is_work(&code->instrs[i]);
+    for (size_t l = 0; l < count; l++)
+        side.work[count].all -= side.work[l].all;
+    for (int b = 0; b < code->block_count; b++) {
+        int loop = code->blocks[b].loop;
+        add_operations(&side.work[loop == NONE ? (int)count : loop], code, &code->blocks[b]);
+    }
     return side;
 }
 
@@ -256,25 +287,11 @@ static void find_rests(Side *side, const Side *other, bool beside)
         }
 }
 
-static unsigned long all_work(const SassCode *code)
-{
-    unsigned long count = 0;
-    for (size_t i = 0; i < code->count; i++)
-        for (int c = 0; c < WORK_CLASSES; c++)
-            count += code->instrs[i].class == work_classes[c];
-    return count;
-}
-
 /* Work around a loop: of its parent, or what stands in no loop. */
 static double work_around(const Side *side, int loop)
 {
     int parent = side->code->loops[loop].parent;
-    double outside = (double)all_work(side->code);
-    if (parent != NONE)
-        return side->work[parent].all;
-    for (size_t l = 0; l < side->code->loop_count; l++)
-        outside -= side->work[l].all;
-    return outside;
+    return side->work[parent == NONE ? (int)side->code->loop_count : parent].all;
 }
 
 /* How many iterations of loop `from`, from which only `loop` was made, were peeled off. */
@@ -311,22 +328,118 @@ static void share_iterations(Side *side, const Side *other, int from)
     }
 }
 
-/* Loops that are gone in `other`, where the work of their iterations now stands in a row. */
-static void count_copies(Side *side, const Side *other)
+/* Whether a loop of `side` was made of this one of the other version. */
+static bool is_original(const Side *side, size_t loop)
 {
-    unsigned long own = all_work(side->code), others = all_work(other->code);
-    for (size_t i = 0; i < side->code->loop_count; i++) {
-        const Work *work = &side->work[i];
-        bool is_original = false;
-        for (size_t k = 0; k < other->code->loop_count; k++)
-            is_original |= other->mate[k] == (int)i;
-        if (side->mate[i] != NONE || is_original)
-            continue;
-        double body = work->all ? work->all : work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
-        double more = work->all ? (double)others - (double)own : (double)other->code->count - (double)side->code->count;
-        double copies = 1 + more / body;
-        side->iterations[i] = copies < 2 ? side->iterations[i] : copies > MOST_COPIES ? MOST_COPIES : copies;
+    bool is = false;
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        is |= side->mate[i] == (int)loop;
+    return is;
+}
+
+/* Where the copies of a loop that is gone stand: in the closest loop around it that is not, or in none (the number of loops). */
+static size_t place_of(const Side *side, size_t loop)
+{
+    int around = side->code->loops[loop].parent;
+    while (around != NONE && side->gone[around])
+        around = side->code->loops[around].parent;
+    return around == NONE ? side->code->loop_count : (size_t)around;
+}
+
+/* The same place in the other version; `times`: how many iterations of this one it does at once. */
+static const Work *same_place(const Side *side, const Side *other, size_t place, double *times)
+{
+    size_t same = other->code->loop_count;
+    unsigned most = 1;
+    *times = 1;
+    if (place == side->code->loop_count)
+        return &other->work[same];
+    if (side->mate[place] >= 0) {
+        *times = side->copies[place] ? 1.0 / side->copies[place] : 1;
+        return &other->work[side->mate[place]];
     }
+    for (size_t i = other->code->loop_count; i-- > 0;)
+        if (other->mate[i] == (int)place && (same == other->code->loop_count || other->copies[i] >= most)) {
+            same = i;
+            most = other->copies[i] ? other->copies[i] : 1;
+        }
+    *times = most;
+    return &other->work[same];
+}
+
+/* What all loops that are gone at one place do in an iteration. */
+typedef struct Gone {
+    unsigned kept[SASS_OPERATIONS], instructions;
+} Gone;
+
+static void add_gone(Gone *gone, const Work *work)
+{
+    for (int o = 0; o < SASS_OPERATIONS; o++)
+        gone->kept[o] += work->kept[o];
+    gone->instructions += work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
+}
+
+/* How many copies of the loop the other version has, if all that are gone at its place have as many: by what every copy keeps, or
+ * if there is nothing of the kind, by all instructions. */
+static double copies_of(const Side *side, const Side *other, size_t loop, const Gone *gone)
+{
+    double times, more = 0, body = 0;
+    size_t place = place_of(side, loop);
+    const Work *here = &side->work[place], *there = same_place(side, other, place, &times);
+    for (int o = 0; o < SASS_OPERATIONS; o++)
+        if (side->work[loop].kept[o]) {
+            more += there->kept[o] - times * here->kept[o];
+            body += gone->kept[o];
+        }
+    if (body == 0) {
+        more = there->size - times * here->size;
+        body = gone->instructions;
+    }
+    return more / (times * body);
+}
+
+/* By place: what is gone there, NULL where nothing is. */
+static Gone **list_gone(Arena *arena, Side *side, const Side *other)
+{
+    size_t count = side->code->loop_count;
+    Gone **gone = arena_array(arena, Gone *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        side->gone[i] = side->mate[i] == NONE && !is_original(other, i);
+    for (size_t i = 0; i < count; i++) {
+        size_t place = place_of(side, i);
+        if (!side->gone[i])
+            continue;
+        gone[place] = gone[place] ? gone[place] : arena_array(arena, Gone, 1);
+        add_gone(gone[place], &side->work[i]);
+    }
+    return gone;
+}
+
+/* Sets the iterations of a loop that is gone in `other`, where its work stands in a row. Those of loops around it, which are gone
+ * too, are known. */
+static void count_copies(Side *side, const Side *other, size_t loop, const Gone *gone)
+{
+    double copies = copies_of(side, other, loop, gone);
+    int around = side->code->loops[loop].parent;
+    if (copies < 2)
+        return;
+    for (; around != NONE && side->gone[around]; around = side->code->loops[around].parent)
+        copies /= side->iterations[around];
+    side->iterations[loop] = copies < 1 ? 1 : copies > MOST_COPIES ? MOST_COPIES : copies;
+}
+
+static void count_all_copies(Arena *arena, Side *side, const Side *other)
+{
+    size_t count = side->code->loop_count, left = count;
+    Gone **gone = list_gone(arena, side, other);
+    for (unsigned depth = 1; left; depth++)
+        for (size_t i = 0; i < count; i++) {
+            if (side->code->loops[i].depth != depth)
+                continue;
+            left--;
+            if (side->gone[i])
+                count_copies(side, other, i, gone[place_of(side, i)]);
+        }
 }
 
 static int count_unrolled(const Side *old, const Side *new)
@@ -344,15 +457,12 @@ static void note_twins(const Side *side, const Side *other, int *twin, bool *rem
 {
     const SassLoop *loops = side->code->loops;
     for (size_t i = side->code->loop_count; i-- > 0;) {
-        bool is_original = false;
         int mate = side->mate[i];
-        for (size_t k = 0; k < other->code->loop_count; k++)
-            is_original |= other->mate[k] == (int)i;
         double usual = loops[i].gathers ? 1 : LOOP_ITERATIONS;
         bool is_twin = mate >= 0 && other->mate[mate] == (int)i && !side->copies[i] && !other->copies[mate] &&
                        side->iterations[i] == usual && other->iterations[mate] == usual;
         twin[i] = is_twin ? mate : NONE;
-        remade[i] = !is_twin && (mate >= 0 || is_original || side->iterations[i] != usual);
+        remade[i] = !is_twin && (mate >= 0 || is_original(other, i) || side->iterations[i] != usual);
     }
     for (size_t i = 0; i < side->code->loop_count; i++)
         for (int around = loops[i].parent; around != NONE; around = loops[around].parent)
@@ -385,8 +495,8 @@ static int match_parts(const SassCode *before, const SassCode *after, Iterations
         share_iterations(&new, &old, (int)i);
     for (size_t i = 0; i < after->loop_count; i++)
         share_iterations(&old, &new, (int)i);
-    count_copies(&old, &new);
-    count_copies(&new, &old);
+    count_all_copies(&arena, &old, &new);
+    count_all_copies(&arena, &new, &old);
     note_twins(&old, &new, old_loops->twin[p], old_loops->remade[p]);
     note_twins(&new, &old, new_loops->twin[q], new_loops->remade[q]);
     int count = count_unrolled(&old, &new);
