@@ -898,6 +898,31 @@ static void barrier_waits_for_long_arm(void **state)
     assert_true(j.worse & WORSE_CYCLES);
 }
 
+/* A barrier after an arm of five iterations, or of as many copies, waits for the slowest warp as long. */
+static void barrier_after_rounds(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 5, BAR = 0xb1d };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        code[side][count[side]++] = BRANCH_IF(side ? 3 * ROUNDS + 1 : 4);
+        for (int k = 0; k < (side ? ROUNDS : 1); k++) {
+            code[side][count[side]++] = SHUFFLE(9);
+            code[side][count[side]++] = ALU(4);
+            code[side][count[side]++] = side ? ALU(1) : BRANCH_IF(-2);
+        }
+        code[side][count[side]++] = MADE(BAR, MADE_ALWAYS, 5, 0);
+        code[side][count[side]++] = LEAVE;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    assert_int_equal((int)forth.moved.cycles[0], (int)forth.moved.cycles[1]);
+    assert_int_equal((int)back.moved.cycles[1], (int)back.moved.cycles[0]);
+    assert_int_equal((int)forth.moved.cycles[1], 1 + ROUNDS * (9 + 4 + 1) + 28 + 50 + 1); /* 1.42 deviations of 0 or 70 */
+}
+
 /* Each latency lies between the ends of what its sources say, on every architecture. */
 static void latencies_in_their_ranges(void **state)
 {
@@ -933,6 +958,7 @@ int main(void)
         cmocka_unit_test(exit_of_loop_changes),
         cmocka_unit_test(loop_loses_a_store),
         cmocka_unit_test(barrier_waits_for_long_arm),
+        cmocka_unit_test(barrier_after_rounds),
         cmocka_unit_test(latencies_in_their_ranges),
         cmocka_unit_test(cycles),
         cmocka_unit_test(waits_on_two_paths),

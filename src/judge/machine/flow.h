@@ -23,6 +23,7 @@ typedef struct SassBlock {
     int loop;        /* innermost that holds it, SASS_NONE */
     unsigned cycles; /* from its first issue to the end of its last: stalls, and waits for what is pending on any path */
     unsigned once;   /* the same in the first iteration of its loop, which may wait for what is pending before that */
+    unsigned wait;   /* those of both for the slowest warp at a barrier */
 } SassBlock;
 
 typedef struct SassLoop {
@@ -67,6 +68,14 @@ static inline bool sass_is_dominated(const SassCode *code, int block, int by)
     while (code->blocks[block].order > code->blocks[by].order)
         block = code->blocks[block].dominator;
     return block == by;
+}
+
+/* Whether loop `inner`, or SASS_NONE, is the loop or one in it. */
+static inline bool sass_is_inside(const SassCode *code, int inner, int loop)
+{
+    while (inner != SASS_NONE && inner != loop)
+        inner = code->loops[inner].parent;
+    return inner == loop;
 }
 
 /* The block that an in-function call, or the branch at the end of `block`, leads to; SASS_NONE if it leads out of the function. */

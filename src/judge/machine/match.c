@@ -186,13 +186,6 @@ static bool is_header(const SassCode *code, int block)
     return loop != NONE && code->loops[loop].block == block;
 }
 
-static bool is_around(const SassCode *code, int loop, int inner)
-{
-    while (inner != NONE && inner != loop)
-        inner = code->loops[inner].parent;
-    return inner == loop;
-}
-
 /* How much more often than estimated the matched blocks of a loop run: those in no loop inside it, or else all; 0 where it has
  * none. */
 static double loop_scale(const MatchSide *new, int loop, const double *was, const double *estimate)
@@ -200,7 +193,7 @@ static double loop_scale(const MatchSide *new, int loop, const double *was, cons
     const SassCode *code = new->code;
     double runs[2] = {0}, estimated[2] = {0}; /* of the blocks in no loop inside it, and of all */
     for (int b = 0; b < code->block_count; b++)
-        if (new->mate[b] != NONE && estimate[b] > 0 && is_around(code, loop, code->blocks[b].loop))
+        if (new->mate[b] != NONE && estimate[b] > 0 && sass_is_inside(code, code->blocks[b].loop, loop))
             for (int all = code->blocks[b].loop != loop; all < 2; all++) {
                 runs[all] += was[new->mate[b]];
                 estimated[all] += estimate[b];

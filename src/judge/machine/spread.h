@@ -9,4 +9,7 @@
 /* Blocks, order and cycles are known; adds to the cycles of blocks with barriers what a warp waits for the slowest one. */
 void sass_add_barrier_waits(SassCode *code);
 
+/* The same by block, once loops are known and how many rounds of them count: by loop, one where that is not known. */
+void sass_barrier_waits(const SassCode *code, const double *rounds, unsigned *wait);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "judge/machine/frequency.h"
+#include "judge/machine/spread.h"
 #include "judge/machine/uniform_counter.h"
 
 static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned long *loads)
@@ -100,15 +101,17 @@ size_t unit_same_part(const Unit *unit, const Unit *other, size_t part)
 Iterations iterations_make(Arena *arena, const Unit *unit)
 {
     Iterations iterations = {arena_array(arena, double *, unit->count), arena_array(arena, int *, unit->count),
-                             arena_array(arena, bool *, unit->count)};
+                             arena_array(arena, bool *, unit->count), arena_array(arena, double *, unit->count)};
     for (size_t p = 0; p < unit->count; p++) {
         size_t loops = unit->code[p].loop_count;
         iterations.of[p] = arena_array(arena, double, loops);
         iterations.twin[p] = arena_array(arena, int, loops);
         iterations.remade[p] = arena_array(arena, bool, loops);
+        iterations.rounds[p] = arena_array(arena, double, loops);
         for (size_t l = 0; l < loops; l++) {
             iterations.of[p][l] = unit->code[p].loops[l].gathers ? 1 : LOOP_ITERATIONS;
             iterations.twin[p][l] = SASS_NONE;
+            iterations.rounds[p][l] = 1;
         }
     }
     return iterations;
@@ -139,7 +142,8 @@ static bool is_slow_path(const CubinFunction *function) { return strstr(function
 
 Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *iterations)
 {
-    Frequencies frequencies = {arena_array(arena, double *, unit->count), iterations};
+    Frequencies frequencies = {arena_array(arena, double *, unit->count), arena_array(arena, unsigned *, unit->count),
+                               iterations};
     for (size_t p = 0; p < unit->count; p++) {
         const SassCode *code = &unit->code[p];
         bool *cold = arena_array(arena, bool, code->block_count);
@@ -148,7 +152,9 @@ Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *i
             size_t called = called_part(unit, &code->instrs[code->blocks[b].last]);
             cold[b] = called < unit->count && is_slow_path(unit->parts[called]);
         }
+        frequencies.wait[p] = arena_array(arena, unsigned, code->block_count);
         sass_frequencies(code, iterations->of[p], cold, frequencies.of[p]);
+        sass_barrier_waits(code, iterations->rounds[p], frequencies.wait[p]);
     }
     return frequencies;
 }
@@ -163,7 +169,8 @@ static UnitTime block_time(Sum *sum, size_t part, const SassBlock *block)
     size_t called = called_part(sum->unit, &code->instrs[block->last]);
     bool inside = sass_target_block(code, &code->instrs[block->last]) != SASS_NONE;
     double first = block->loop == SASS_NONE ? 0 : iterations > 1 ? 1 / iterations : 1;
-    UnitTime own = {block->cycles * (1 - first) + block->once * first, (double)(block->last - block->first + 1)};
+    double wait = (double)sum->frequencies->wait[part][block - code->blocks] - block->wait;
+    UnitTime own = {block->cycles * (1 - first) + block->once * first + wait, (double)(block->last - block->first + 1)};
     UnitTime more = called < sum->unit->count && !inside ? part_time(sum, called) : (UnitTime){0, 0};
     return (UnitTime){own.cycles + more.cycles, own.instructions + more.instructions};
 }

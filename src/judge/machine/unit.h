@@ -13,7 +13,7 @@ typedef struct Unit {
     size_t count;
     unsigned long instructions;
     unsigned long spilled_stores, spilled_loads; /* bytes */
-    unsigned uniform_counters; /* judge/machine/uniform_counter.h */
+    unsigned uniform_counters;                   /* judge/machine/uniform_counter.h */
 } Unit;
 
 /* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the
@@ -36,8 +36,9 @@ size_t unit_same_part(const Unit *unit, const Unit *other, size_t part);
 /* Iterations that each loop of each part is thought to run: one of those that wait for lanes. By part, then loop. */
 typedef struct Iterations {
     double **of;
-    int **twin;    /* the loop of the other version that is the same and runs as often; SASS_NONE */
-    bool **remade; /* it, or one around it, has another number of iterations than what it was made of */
+    int **twin;      /* the loop of the other version that is the same and runs as often; SASS_NONE */
+    bool **remade;   /* it, or one around it, has another number of iterations than what it was made of */
+    double **rounds; /* iterations that the other version has in a row; 1 where it has none */
 } Iterations;
 enum { LOOP_ITERATIONS = 64 };
 Iterations iterations_make(Arena *arena, const Unit *unit);
@@ -45,6 +46,7 @@ Iterations iterations_make(Arena *arena, const Unit *unit);
 /* How often each block of each part runs, a call of the part. By part, then block. */
 typedef struct Frequencies {
     double **of;
+    unsigned **wait; /* for the slowest warp at the barriers of a block */
     const Iterations *iterations;
 } Frequencies;
 Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *iterations);

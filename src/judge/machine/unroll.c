@@ -21,7 +21,7 @@ typedef struct Work {
 
 typedef struct Side {
     const SassCode *code;
-    double *iterations;
+    double *iterations, *rounds;
     Work *work; /* by loop; then what stands in no loop */
     int *mate; /* by loop: the one that does the same in the other version, NONE; ALONE: it waits for lanes, and has none */
     unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
@@ -67,11 +67,12 @@ static void add_operations(Work *work, const SassCode *code, const SassBlock *bl
     }
 }
 
-static Side make_side(Arena *arena, const SassCode *code, double *iterations)
+static Side make_side(Arena *arena, const SassCode *code, Iterations *iterations, size_t part)
 {
     size_t count = code->loop_count;
     Side side = {code,
-                 iterations,
+                 iterations->of[part],
+                 iterations->rounds[part],
                  arena_array(arena, Work, count + 1),
                  arena_array(arena, int, count),
                  arena_array(arena, unsigned, count),
@@ -426,6 +427,7 @@ static void count_copies(Side *side, const Side *other, size_t loop, const Gone 
     for (; around != NONE && side->gone[around]; around = side->code->loops[around].parent)
         copies /= side->iterations[around];
     side->iterations[loop] = copies < 1 ? 1 : copies > MOST_COPIES ? MOST_COPIES : copies;
+    side->rounds[loop] = side->iterations[loop];
 }
 
 static void count_all_copies(Arena *arena, Side *side, const Side *other)
@@ -473,7 +475,7 @@ static int match_parts(const SassCode *before, const SassCode *after, Iterations
                        Iterations *new_loops, size_t q)
 {
     Arena arena = {0};
-    Side old = make_side(&arena, before, old_loops->of[p]), new = make_side(&arena, after, new_loops->of[q]);
+    Side old = make_side(&arena, before, old_loops, p), new = make_side(&arena, after, new_loops, q);
     pair_loops(&old, &new, same_code);
     pair_loops(&old, &new, nearly_same);
     pair_as_many(&old, &new, same_code);
