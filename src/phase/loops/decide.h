@@ -12,6 +12,7 @@ typedef struct LoopCounter {
     LinearId step;      /* its magnitude */
     u64 constant;       /* the step, if it is a constant; otherwise 0 */
     bool down;
+    bool alone; /* no other comparison decides that branch */
 } LoopCounter;
 
 /* Comparisons that one test decides: their values are start + add + (distance + times) * factor, or start - distance * factor,

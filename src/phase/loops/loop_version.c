@@ -167,7 +167,7 @@ static void find_counters(Analyses *an, Version *v, const Block *b)
         return;
     for (u32 k = first; k < v->compare.n && v->counters < COUNTERS_MAX; k++)
         if (loop_counter_read(&v->sums, &v->compare.v[k], b, &v->counter[v->counters]))
-            v->counters++;
+            v->counter[v->counters++].alone = v->compare.n - first == 1;
     v->compare.n = first;
 }
 
@@ -490,7 +490,8 @@ static bool is_countable(const Version *v)
 static bool is_to_count_down(Analyses *an, const Version *v)
 {
     const Block *latch = v->loop->latches[0];
-    if (!v->decision.counter || v->decision.counter->block != latch || !block_two_way_branch(latch) || v->loop->nounroll ||
+    const LoopCounter *counter = v->decision.counter;
+    if (!counter || counter->block != latch || !counter->alone || !block_two_way_branch(latch) || v->loop->nounroll ||
         is_countable(v))
         return false;
     for (u32 k = 0; k < v->blocks.n; k++)
