@@ -380,21 +380,13 @@ static bool may_look(Analyses *an, const Loop *loop)
            loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop) && is_short(loop);
 }
 
-static bool is_check(const Version *v, const Block *b)
-{
-    for (u32 k = 0; k < v->check.n; k++)
-        if (v->check.v[k].block == b)
-            return true;
-    return false;
-}
-
-/* Whether only counters decide when the loop is left, other than by a check that fails: then nobody waits in it, whatever else it
+/* Whether only counters decide when the loop is left, other than by a check that goes: then nobody waits in it, whatever else it
  * reads. */
 static bool ends_by_itself(Analyses *an, Version *v)
 {
     for (u32 k = 0; k < v->loop->block_count; k++) {
         Block *b = v->loop->blocks[k];
-        if (!loop_is_left_at(an_loops(an), v->loop, b) || is_check(v, b))
+        if (!loop_is_left_at(an_loops(an), v->loop, b) || check_at(v, b))
             continue;
         Block *on = continuing_successor(an, v->loop, b);
         u32 before = v->compare.n;
