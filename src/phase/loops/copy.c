@@ -210,7 +210,14 @@ static void find_lanes(Analyses *an, LoopLanes *lanes)
     vec_free(&dependent);
 }
 
-static bool divides(Analyses *an, const Block *check) { return !uniform_has(&an_uniform(an)->branch_warp, check->id); }
+/* The promise .uni does not count. The test in front of the copy reads what the predicate is computed from. That may differ
+ * where the predicate does not. */
+static bool divides(Analyses *an, const Block *check)
+{
+    const Uniform *u = an_uniform(an);
+    const Instr *end = block_terminator(check);
+    return !uniform_has(&u->branch_warp, check->id) || (end && end->guard && !uniform_has(&u->warp, end->guard));
+}
 
 static bool may_divide(Analyses *an, Block *const *check, u32 n)
 {
