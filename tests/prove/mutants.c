@@ -86,7 +86,7 @@ static void run_case(const Driver *d, u64 number, Text *ptx, Text *launch)
     Judge j;
     Text good = {0}, messages = {0};
     if (judge_open(&j, &options, ptx->v, ptx->n, text_str(launch), launch->n) == CLEAN &&
-        optimize_text(d->flags ? d->flags : levels[number % 3], ptx->v, ptx->n, &good, &messages) == OPTIMIZED) {
+        optimize_text(d->flags ? d->flags : levels[number % 3], ptx->v, ptx->n, &good, &messages, NULL) == OPTIMIZED) {
         text_str(&good);
         count(&d->counts->originals);
         if (ask_prover(&d->prove, ptx, &good, NULL) == PROVE_PROVED)
