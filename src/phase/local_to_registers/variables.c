@@ -206,8 +206,9 @@ static bool is_movable(const Function *fn, const Operand *o, Type type, bool loa
     if (!operand_plain_register(o))
         return false;
     const Reg *r = fn_reg(fn, o->id);
+    bool is_part_of_float = type_class(r->type) == TC_FLOAT && bits < type_bits(r->type); /* no cvt takes its bits */
     return r->vector == 1 && type_bits(r->type) >= 16 && type_bits(r->type) >= bits && build_can_copy(r->type) &&
-           r->type != TYPE_PRED;
+           r->type != TYPE_PRED && !is_part_of_float;
 }
 
 static bool are_movable(const Function *fn, const Instr *i)
