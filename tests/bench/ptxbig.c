@@ -539,6 +539,9 @@ static const Shape shapes[] = {
      "\tld.local.u64 \t%rd2, [d_#];\n"
      "\tst.global.u64 \t[%rd1+8], %rd2;\n",
      "", ""},
+    {"latches", 1, /* a loop with a division for each branch back to its start */
+     "$L_loop_#:\n\trem.u32 \t%r#1, %r1, %r2;\n\tadd.s32 \t%r3, %r3, %r#1;\n", "",
+     "\tadd.s32 \t%r1, %r1, 1;\n\tsetp.eq.s32 \t%p#1, %r1, %r3;\n\t@%p#1 bra \t$L_loop_0;\n"},
     {"permuted", 0, /* long arms that are the same up to the names of sixteen registers, which no copies can exchange */
      "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
      "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<*<\tadd.s32 \t%s^%, %s^%, ^;\n>>\tbra.uni \t$L_end;\n"},

@@ -18,6 +18,7 @@ typedef struct DivisionSearch {
     PhaseRun *run;
     Divisions *found;
     const Loop *loop;
+    const Block *last;      /* the last one that every iteration executes */
     Marks written;          /* by register: the loop writes it */
     FnvMap divisor_of;      /* by what a divisor of the loop is made of: its place, plus 1 */
     const char *loop_keeps; /* why nothing in the loop is rewritten, or NULL */
@@ -84,13 +85,15 @@ static const char *why_loop_keeps(Analyses *an, const Loop *loop)
 
 /* ---- where it stands ---------------------------------------------------------------------------------------------------- */
 
-static bool is_in_every_iteration(const DivisionSearch *s, const Block *b)
+static Block *last_of_every_iteration(Analyses *an, const Loop *loop)
 {
-    for (u32 k = 0; k < s->loop->latch_count; k++)
-        if (!dominates(an_dom(s->an), b, s->loop->latches[k]))
-            return false;
-    return true;
+    Block *last = loop->latches[0];
+    for (u32 k = 1; k < loop->latch_count; k++)
+        last = dom_nearest_common(an_dom(an), last, loop->latches[k]);
+    return last;
 }
+
+static bool is_in_every_iteration(const DivisionSearch *s, const Block *b) { return dominates(an_dom(s->an), b, s->last); }
 
 /* Whether b is what compilers put beside a division of 64 bits, for operands that have only 32. */
 static bool is_short_form(const DivisionSearch *s, const Block *b)
@@ -234,6 +237,7 @@ static void look_at(DivisionSearch *s, Instr *i)
 static void look_into(DivisionSearch *s)
 {
     s->loop_keeps = why_loop_keeps(s->an, s->loop);
+    s->last = last_of_every_iteration(s->an, s->loop);
     mark_writes(s);
     fnvmap_clear(&s->divisor_of);
     u32 first = s->found->v.n, divisor = s->found->divisors.n;
