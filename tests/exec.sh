@@ -3,7 +3,7 @@
 #
 #   tests/exec/cases/X.ptx           runs as X.launch says; findings and outputs are X.out, whatever the seed
 #   tests/exec/cases/compare*/Y.ptx  is compared with before.ptx there: Y.out
-#   tests/exec/cases/refused/Z.launch   is refused with exit status 2 and the message Z.err
+#   tests/exec/cases/refused/Z.launch   is refused with exit status 2 and the message Z.err; beside a text Z.ptx, that is BEFORE
 #   examples/X.*.ptx                 run as X.launch says: nothing is found, and outputs do not depend on the seed;
 #                                    then before and after ptxopt at -O1 to -O3 must be the same, and no kernel may issue
 #                                    more warp instructions but for jumps, unless tests/exec/allowed.txt says why
@@ -50,7 +50,9 @@ run_compare()
 run_refused()
 {
     base=${1%.launch} name=refused_$(basename "$1" .launch)
-    "$BUILD/ptxrun" "$(dirname "$1")/module.ptx" "$1" >"$WORK/$name.out" 2>"$WORK/$name.err"
+    before=
+    [ ! -e "$base.ptx" ] || before="--compare $base.ptx"
+    "$BUILD/ptxrun" $before "$(dirname "$1")/module.ptx" "$1" >"$WORK/$name.out" 2>"$WORK/$name.err"
     status=$?
     if [ $status != 2 ]; then
         echo "fail $1: exit status $status, not 2"

@@ -378,7 +378,7 @@ static int run_all(const RunCommand *o, Input *in, Arena *arena)
 int main(int argc, char **argv)
 {
     RunCommand o;
-    Input in[2];
+    Input in[2] = {0};
     Arena arena = {0};
     process_begin();
     if (!parse_options(argc, argv, &o)) {
