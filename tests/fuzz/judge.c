@@ -392,7 +392,7 @@ static Verdict check_stable(Judge *j, const char *flags, const Text *after)
 /* The interpreter's verdict, and whether the prover's goes with it. */
 static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
 {
-    bool is_wrong = verdict == MEMORY || (verdict == FINDING && !j->only_garbage);
+    bool is_wrong = verdict == MEMORY || verdict == ACCESSES || (verdict == FINDING && !j->only_garbage);
     if (j->options.ask == ASK_NEVER || j->options.ask == ASK_STEPS || (verdict != CLEAN && !is_wrong) ||
         (verdict == CLEAN && j->options.ask == ASK_IF_WRONG))
         return verdict;
