@@ -2,7 +2,6 @@
 
 #include "analysis/values.h"
 #include "ir/builder.h"
-#include "ir/cfg.h"
 #include "ir/inspect.h"
 
 enum {
@@ -328,7 +327,8 @@ LocalVariables *local_variables_find(Analyses *an)
         return l;
     if (fn->module->address_size != 32 && fn->module->address_size != 64)
         keep_all(l, NULL, "the size of addresses is not known");
-    if (cfg_pred_count(fn, fn->entry))
+    const Order *order = an_order(an);
+    if (order->pred.start[0] < order->pred.start[1]) /* of the entry */
         keep_all(l, NULL, "nothing can stand in front of the first block");
     l->of_reg = arena_array(an->scratch, u32, fn->regs.n);
     l->of_value = arena_array(an->scratch, LocalAddress, an_ssa(an)->count);
