@@ -111,8 +111,12 @@ static void unload(Loaded *l)
 static void trace_access(void *user, const MemoryAccess *access)
 {
     Trace *trace = user;
-    u64 *hash = fnvmap_at(&trace->threads, (u64)access->cta << 32 | access->thread);
-    const u64 numbers[] = {access->at, access->bytes};
+    u64 thread = (u64)access->cta << 32 | access->thread;
+    const u64 numbers[] = {access->at, access->bytes}, one[] = {access->at, (u64)(uintptr_t)access->code};
+    u64 *last = fnvmap_at(&trace->last, thread), now = fnv_bytes(FNV_BASIS, (const char *)one, sizeof one);
+    trace->polls |= *last == now && !access->data;
+    *last = now;
+    u64 *hash = fnvmap_at(&trace->threads, thread);
     trace->accesses++;
     trace->order -= *hash;
     *hash = fnv_bytes(*hash ? *hash : FNV_BASIS, (const char *)numbers, sizeof numbers);
@@ -123,17 +127,16 @@ static void trace_access(void *user, const MemoryAccess *access)
     trace->order += *hash;
 }
 
-/* The schedules of one launch share a model of reconvergence, the launches take turns. further: of schedules beside those that
- * every kernel is judged by. */
-static RunResult run_once(Judge *j, Loaded *l, u32 run, u32 further, u64 limit, Trace *trace)
+/* The schedules of one launch share a model of reconvergence, the launches take turns. */
+static RunResult run_once(Judge *j, Loaded *l, u32 run, u64 limit, Trace *trace)
 {
-    u32 seed = 1 + (further ? j->options.seeds + further : run % j->options.seeds);
-    RunOptions options = {.seed = seed, .limit = limit, .watch = trace_access, .watch_user = trace};
+    RunOptions options = {.seed = 1 + run % j->options.seeds, .limit = limit, .watch = trace_access, .watch_user = trace};
     options.model = (ReconvergeModel)(run / j->options.seeds % RECONVERGE_MODELS);
     j->runs++;
     *trace = (Trace){0};
     RunResult result = run_launch(&l->arena, l->program, &j->launches.launches.v[run / j->options.seeds], &options);
     fnvmap_free(&trace->threads);
+    fnvmap_free(&trace->last);
     return result;
 }
 
@@ -199,7 +202,7 @@ Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 p
     }
     for (u32 run = 0; ok && run < j->launches.launches.n * j->options.seeds; run++) {
         Trace trace;
-        vec_push(&j->before, run_once(j, &l, run, 0, run_limit(j), &trace));
+        vec_push(&j->before, run_once(j, &l, run, run_limit(j), &trace));
         vec_push(&j->traces, trace);
         ok = run_is_clean(j, &vec_last(&j->before), run);
     }
@@ -247,33 +250,12 @@ static bool same_outputs(Judge *j, const RunResult *before, const RunResult *aft
 
 static bool equal_traces(const Trace *a, const Trace *b) { return a->accesses == b->accesses && a->order == b->order; }
 
-/* Whether the kernel, not optimized, accesses memory otherwise under other schedules of this run's launch: it polls. */
-static bool trace_depends_on_schedule(Judge *j, u32 run)
-{
-    enum { FURTHER = 12 };
-    u32 first = run - run % j->options.seeds;
-    const Trace *before = &j->traces.v[run];
-    for (u32 k = first; k < first + j->options.seeds && k < j->traces.n; k++)
-        if (!equal_traces(before, &j->traces.v[k]))
-            return true;
-    Loaded l;
-    bool differs = !load(&l, &j->ptx, &j->message);
-    for (u32 further = 1; further <= FURTHER && !differs; further++) {
-        Trace other;
-        RunResult result = run_once(j, &l, run, further, run_limit(j), &other);
-        run_result_free(&result);
-        differs = !equal_traces(before, &other);
-    }
-    unload(&l);
-    return differs;
-}
-
-/* Whether each thread accesses memory as often as before, and in the same order. Where that depends on the schedule nothing is
- * said. */
+/* Whether each thread accesses memory as often as before, and in the same order. Where a thread polls that depends on the others,
+ * and nothing is said. */
 static bool same_trace(Judge *j, u32 run, const Trace *after)
 {
     const Trace *before = &j->traces.v[run];
-    bool differs = !equal_traces(before, after) && !trace_depends_on_schedule(j, run);
+    bool differs = !equal_traces(before, after) && !before->polls && !after->polls;
     if (differs)
         text_printf(&j->message, "%llu accesses before, %llu after\n", (unsigned long long)before->accesses,
                     (unsigned long long)after->accesses);
@@ -285,7 +267,7 @@ static Verdict compare_run(Judge *j, Loaded *l, u32 run)
     const RunResult *before = &j->before.v[run];
     u64 limit = run_limit_after(before);
     Trace trace;
-    RunResult after = run_once(j, l, run, 0, limit < run_limit(j) ? limit : run_limit(j), &trace);
+    RunResult after = run_once(j, l, run, limit < run_limit(j) ? limit : run_limit(j), &trace);
     Verdict verdict = CLEAN;
     u32 faults = after.stopped;
     j->only_garbage = !after.stopped;

@@ -45,7 +45,8 @@ typedef struct JudgeOptions {
 /* What threads do to memory, in their own order: the sum of a hash for each thread. */
 typedef struct Trace {
     u64 accesses, order;
-    FnvMap threads;
+    bool polls;           /* a thread reads one place again and again by one instruction, as often as others let it */
+    FnvMap threads, last; /* by thread: hashes of all its accesses, and of the last one with its instruction */
 } Trace;
 
 typedef struct Judge {

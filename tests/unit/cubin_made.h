@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 enum { MADE_ALWAYS = 7, MADE_NEVER = 15, MADE_SM = 80, MADE_INSTRS = 256 };
 
 /* An operation without operands, as bits 0 to 11, its guard, stall count and, for a branch, distance from itself in instructions.
@@ -61,7 +63,7 @@ typedef struct MadeFile {
 static inline size_t made_add(MadeFile *file, const void *bytes, size_t size)
 {
     size_t at = file->size;
-    file->bytes = realloc(file->bytes, at + size + 8);
+    file->bytes = mem_realloc(file->bytes, at + size + 8);
     if (size)
         memcpy(file->bytes + at, bytes, size);
     file->size = at + size;

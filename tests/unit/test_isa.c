@@ -32,7 +32,7 @@ static int teardown(void **state)
     Fixture *f = *state;
     intern_free(&f->names);
     arena_free(&f->arena);
-    free(f);
+    mem_free(f);
     return 0;
 }
 

@@ -173,9 +173,9 @@ static void values_are_the_last_written(void **state)
             CfgList next = cfg_succs(f.fn, b);
             b = next.n ? next.v[random_below(next.n)].block : NULL;
         }
-        free(held);
-        free(path.written);
-        free(path.made);
+        mem_free(held);
+        mem_free(path.written);
+        mem_free(path.made);
         unload(&f);
     }
 }

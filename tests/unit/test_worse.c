@@ -723,17 +723,17 @@ static void cut_short(void **state)
     MadeFile whole = made_cubin(&k);
     for (size_t size = 0; size < whole.size; size++) {
         Cubin cubin;
-        uint8_t *bytes = malloc(size + 1);
+        uint8_t *bytes = mem_alloc(size + 1);
         memcpy(bytes, whole.bytes, size);
         assert_non_null(cubin_read(&cubin, bytes, size));
     }
-    free(whole.bytes);
+    mem_free(whole.bytes);
 }
 
 static void assert_refused(const MadeFile *file, const char *why)
 {
     Cubin cubin;
-    uint8_t *bytes = malloc(file->size);
+    uint8_t *bytes = mem_alloc(file->size);
     memcpy(bytes, file->bytes, file->size);
     assert_string_equal(cubin_read(&cubin, bytes, file->size), why);
 }
@@ -751,7 +751,7 @@ static void not_known(void **state)
     file.bytes[offsetof(Elf64_Ehdr, e_flags) + 1] = MADE_SM;
     file.bytes[offsetof(Elf64_Ehdr, e_machine)] = 62;
     assert_refused(&file, "not a cubin");
-    free(file.bytes);
+    mem_free(file.bytes);
 }
 
 /* One byte changed anywhere: read or refused, and judged without a fault (the suite runs under the sanitizers, too). */
@@ -767,7 +767,7 @@ static void bytes_changed(void **state)
     for (size_t at = 0; at < whole.size; at++) {
         for (unsigned flip = 1; flip < 256; flip = flip * 2 + 1) {
             Cubin cubin;
-            uint8_t *bytes = malloc(whole.size);
+            uint8_t *bytes = mem_alloc(whole.size);
             memcpy(bytes, whole.bytes, whole.size);
             bytes[at] ^= (uint8_t)flip;
             if (cubin_read(&cubin, bytes, whole.size))
@@ -786,7 +786,7 @@ static void bytes_changed(void **state)
     assert_true(read > whole.size);
     unit_free(&was);
     cubin_close(&good);
-    free(whole.bytes);
+    mem_free(whole.bytes);
 }
 
 /* How much shared memory a block has only a launch says: no rule asks how many warps fit. */
