@@ -43,7 +43,8 @@ enum {
     COUNTERS_MAX = 4,       /* the most counters of a loop that are tried */
     SIZE_MAX_OF_LOOP = 512, /* the most machine instructions of a copy */
     WALKED_MAX = 4096,      /* the most instructions of a loop that is looked at */
-    LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops */
+    LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops, */
+    LEAVES_CODE = 64,       /* and the most instructions of one of these in front of a trap */
     CHECK_COST = 3,         /* machine instructions: comparison, branch, and what only they read */
     FEW_TRIPS = 2,
     REST_TRIPS = 16 /* of a loop that runs what is left of an unrolled one */
@@ -101,21 +102,30 @@ static bool is_failure(const Analyses *an, const Block *b)
 /* How the thread ends where control leaves the loop for a block. */
 typedef enum Ending { ENDING_NONE, ENDING_RETURN, ENDING_FAILURE } Ending;
 
-/* NONE: it does not end soon, or something else leads there too, unless it ends at once. */
+/* Whether one of the first instructions of b is a trap. */
+static bool traps_soon(const Block *b)
+{
+    u32 left = LEAVES_CODE;
+    for (const Instr *i = b->first; i && left > 0; i = i->next, left--)
+        if (i->kind == INSTR_OP && (i->op->opcode == OPC_TRAP || i->op->opcode == OPC_BRKPT))
+            return true;
+    return false;
+}
+
+/* NONE: it does not end soon, or something else leads there too, except to a trap, which checks share, or to an end at once. */
 static Ending ending_at(const Analyses *an, const Block *b)
 {
     Ending ending = ENDING_RETURN;
     for (u32 k = 0; k < LEAVES_MAX && b; k++, b = b->fall) {
         const Instr *end = block_terminator(b);
         bool ends = end ? !end->guard && op_has(end->op, OPF_NO_RETURN) : !b->fall;
+        if (traps_soon(b))
+            return ENDING_FAILURE;
         if (!cfg_single_pred(an->fn, b))
             return ends && block_first_op(b) == end ? ending : ENDING_NONE;
-        for_each_instr(i, b) {
-            if (i->kind == INSTR_OP && (i->op->opcode == OPC_TRAP || i->op->opcode == OPC_BRKPT))
-                return ENDING_FAILURE;
+        for_each_instr(i, b)
             if (stops(i))
                 ending = ENDING_FAILURE;
-        }
         if (end || ends)
             return ends ? ending : ENDING_NONE;
     }
