@@ -147,19 +147,19 @@ void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bo
 
 /* ---- whether a copy may be made ---------------------------------------------------------------------------------------- */
 
-bool loop_is_short(const Loop *loop)
+bool loop_is_short(const Loop *loop, u32 most)
 {
     u32 n = 0;
-    for (u32 k = 0; k < loop->block_count && k + n <= LOOP_WALKED; k++)
-        for (const Instr *i = loop->blocks[k]->first; i && k + n <= LOOP_WALKED; i = i->next)
+    for (u32 k = 0; k < loop->block_count && k + n <= most; k++)
+        for (const Instr *i = loop->blocks[k]->first; i && k + n <= most; i = i->next)
             n++;
-    return loop->block_count + n <= LOOP_WALKED;
+    return loop->block_count + n <= most;
 }
 
 bool loop_copy_may(Analyses *an, const Loop *loop)
 {
     return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop_is_short(loop);
+           loop_is_short(loop, LOOP_WALKED);
 }
 
 LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)

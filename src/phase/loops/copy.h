@@ -18,8 +18,8 @@ typedef struct LoopDropped {
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
 
-/* Whether the loop is short enough for questions about a register, each of which walks the whole loop. */
-bool loop_is_short(const Loop *loop);
+/* Whether the loop has at most so many blocks and instructions: few enough for questions that walk it as a whole. */
+bool loop_is_short(const Loop *loop, u32 most);
 /* Whether the loop is innermost and short, has one latch, and no pragma nounroll. Uses AN_LOOPS. */
 bool loop_copy_may(Analyses *an, const Loop *loop);
 

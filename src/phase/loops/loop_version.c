@@ -42,7 +42,7 @@ enum {
     CHECKS_MAX = 64,        /* the most checks that leave a loop; others stay in the copy */
     COUNTERS_MAX = 4,       /* the most counters of a loop that are tried */
     SIZE_MAX_OF_LOOP = 512, /* the most machine instructions of a copy */
-    WALKED_MAX = 4096,      /* the most instructions of a loop that is looked at */
+    WALKED_MAX = 4096,      /* the most blocks and instructions of a loop that is looked at */
     LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops, */
     LEAVES_CODE = 64,       /* and the most instructions of one of these in front of a trap */
     CHECK_COST = 3,         /* machine instructions: comparison, branch, and what only they read */
@@ -375,19 +375,10 @@ static bool is_version(const Loop *loop)
     return pragmas > 1;
 }
 
-static bool is_short(const Loop *loop)
-{
-    u32 n = 0;
-    for (u32 k = 0; k < loop->block_count && n <= WALKED_MAX; k++)
-        for (const Instr *i = loop->blocks[k]->first; i && n <= WALKED_MAX; i = i->next)
-            n++;
-    return n <= WALKED_MAX;
-}
-
 static bool may_look(Analyses *an, const Loop *loop)
 {
     return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop) && is_short(loop);
+           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop) && loop_is_short(loop, WALKED_MAX);
 }
 
 /* Whether only counters decide when the loop is left, other than by a check that goes: then nobody waits in it, whatever else it

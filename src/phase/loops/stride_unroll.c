@@ -86,7 +86,7 @@ static bool take_operand(Analyses *an, const Loop *loop, Stride *s, u32 number)
 /* Finds the counter that the latch compares, if its step is in a register. */
 static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
 {
-    bool may = loop->latch_count == 1 && !an_loops(an)->irreducible && loop_is_short(loop);
+    bool may = loop->latch_count == 1 && !an_loops(an)->irreducible && loop_is_short(loop, LOOP_WALKED);
     Instr *branch = may ? block_two_way_branch(loop->latches[0]) : NULL;
     Instr *i = branch ? local_definition(branch, branch->guard) : NULL;
     if (!i || !loop_test_is_compare(i))
