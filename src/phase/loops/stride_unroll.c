@@ -252,7 +252,7 @@ static const char *plan(Analyses *an, const Loop *loop, Stride *s, LoopDropped *
     why = why ? why : loop_lanes_forbid(an, &s->latch, lanes);
     if (!why && wish != WISH_ALL)
         why = loop_copies_cost(an, loop, &s->latch, TIMES);
-    return why || wish != WISH_TOLD ? why : "--stride-unroll-always would run four iterations at a time";
+    return why || wish != WISH_TOLD ? why : "--enable=stride-unroll would run four iterations at a time";
 }
 
 /* Writes out the iterations of a loop whose counter is shifted. *is_one: the loop is one. */
@@ -265,7 +265,7 @@ static bool unroll_whole(Analyses *an, PhaseRun *run, const Loop *loop, Wish wis
     if (!*is_one)
         return false;
     if (!why && wish == WISH_TOLD)
-        why = "--stride-unroll-always would write them out";
+        why = "--enable=stride-unroll would write them out";
     if (why) {
         phase_missed_once(run, "RoundsKept", at, "the %u iterations of this loop are not written out: %s", whole.trips,
                           why);
