@@ -39,9 +39,12 @@ static bool add_written(BitSet *constant, const Instr *i)
     return any;
 }
 
+/* Whether i is one of the instructions that are to become moves of registers. */
+static bool is_move(const BitSet *moves, const Instr *i) { return moves && bitset_has(moves, i->origin); }
+
 /* Finds the registers that at least one write makes a function of constants. Their other writes do not matter: ptxas folds each
  * value by itself. */
-static void find_constant(Arena *arena, const Function *fn, BitSet *constant)
+static void find_constant(Arena *arena, const Function *fn, const BitSet *moves, BitSet *constant)
 {
     *constant = bitset_new(arena, fn->regs.n + 1);
     bool any = true;
@@ -49,7 +52,7 @@ static void find_constant(Arena *arena, const Function *fn, BitSet *constant)
         any = false;
         for_each_block(b, fn)
             for_each_instr(i, b)
-                if (only_computes(i) && !reads_varying(constant, i))
+                if ((only_computes(i) || is_move(moves, i)) && !reads_varying(constant, i))
                     any |= add_written(constant, i);
     }
     if (any)
@@ -58,10 +61,10 @@ static void find_constant(Arena *arena, const Function *fn, BitSet *constant)
 
 static bool is_jump(const Instr *i) { return i->kind == INSTR_OP && op_has(i->op, OPF_BRANCH) && branch_target(i); }
 
-static bool holds_only_arithmetic(const Block *b)
+static bool holds_only_arithmetic(const Block *b, const BitSet *moves)
 {
     for_each_instr(i, b)
-        if (i->kind == INSTR_OP && !only_computes(i) && !is_jump(i))
+        if (i->kind == INSTR_OP && !only_computes(i) && !is_jump(i) && !is_move(moves, i))
             return false;
     return true;
 }
@@ -139,16 +142,16 @@ static bool is_miscounted(Analyses *an, const Loop *loop)
     return false;
 }
 
-bool miscounted_has_constant_loop(Analyses *an)
+bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves)
 {
     const Loops *loops = an_loops(an);
     BitSet other = bitset_new(an->scratch, loops->n + 1), constant;
     for_each_block(b, an->fn)
-        if (loop_of(loops, b) && !holds_only_arithmetic(b))
+        if (loop_of(loops, b) && !holds_only_arithmetic(b, moves))
             mark_around(loops, b, &other);
     if (are_all_marked(loops, &other))
         return false;
-    find_constant(an->scratch, an->fn, &constant);
+    find_constant(an->scratch, an->fn, moves, &constant);
     for_each_block(b, an->fn)
         if (loop_of(loops, b) && holds_varying(b, &constant))
             mark_around(loops, b, &other);
@@ -159,7 +162,7 @@ BitSet miscounted_loops(Analyses *an)
 {
     const Loops *loops = an_loops(an);
     BitSet found = bitset_new(an->scratch, loops->n + 1);
-    bool all = miscounted_has_constant_loop(an);
+    bool all = miscounted_has_constant_loop(an, NULL);
     for (u32 l = 0; l < loops->n; l++)
         if (all || is_miscounted(an, loops->v[l]))
             bitset_add(&found, l);

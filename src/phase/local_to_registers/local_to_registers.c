@@ -19,10 +19,12 @@
  * and back.
  *
  * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses;
- * bytes that an index may reach. All variables of a function stay if an access is not known to remain inside its own, and
- * where a thread has too few registers for the slots. */
+ * bytes that an index may reach. All variables of a function stay if an access is not known to remain inside its own, or
+ * if a loop would be left with arithmetic on constants (transform/miscounted.h). So do those that take more registers than a
+ * thread has. */
 #include "phase/local_to_registers/slots.h"
 #include "target/ptxas.h"
+#include "transform/miscounted.h"
 
 /* ---- what is worth it ------------------------------------------------------------------------------------------ */
 
@@ -165,8 +167,22 @@ static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet 
     return any;
 }
 
+/* Whether a loop would be left with arithmetic on constants alone, which ptxas folds wrongly in some of its forms. */
+static bool makes_constant_loop(const LocalVariables *l)
+{
+    BitSet moves = bitset_new(l->an->scratch, l->fn->origins + 1);
+    for (u32 k = 0; k < l->accesses.n; k++)
+        if (l->accesses.v[k].is_constant && !l->variables.v[l->accesses.v[k].variable].stays)
+            bitset_add(&moves, l->accesses.v[k].i->origin);
+    for (u32 k = 0; k < l->movers.n; k++)
+        bitset_add(&moves, l->movers.v[k].i->origin);
+    return miscounted_has_constant_loop(l->an, &moves);
+}
+
 static bool rewrite(LocalVariables *l, PhaseRun *run)
 {
+    if (!l->all_stay && makes_constant_loop(l))
+        l->all_stay = "a loop would be left with constants alone, of which ptxas folds some wrongly";
     BitSet goes = bitset_new(l->an->scratch, l->variables.n), gone = bitset_new(l->an->scratch, l->variables.n);
     LocalSlots *s = local_slots_find(l);
     bool any = decide(l, run, find_worth(l, s), &goes, &gone);
