@@ -306,19 +306,25 @@ static bool is_left_at(Analyses *an, const Version *v, const Block *b)
     return false;
 }
 
+/* A copy that only computes is declined: without its checks it might compute with constants alone, which ptxas folds wrongly in
+ * some forms of a loop (transform/miscounted.h). */
 static const char *measure(Analyses *an, Version *v)
 {
-    bool left = false;
+    bool left = false, only_computes = true;
     for (u32 k = 0; k < v->blocks.n; k++) {
         left |= is_left_at(an, v, v->blocks.v[k]);
         for_each_instr(i, v->blocks.v[k]) {
             if (i->kind == INSTR_OP && !may_be_copied(an, i))
                 return "it holds what may stand in one place only";
+            if (i->kind == INSTR_OP && !op_is_pure(i->op) && !op_has(i->op, OPF_BRANCH))
+                only_computes = false;
             v->size += ptxas_cost(i);
         }
     }
     if (!left)
         return "it would not end without its checks";
+    if (only_computes)
+        return "it only computes";
     return v->size > SIZE_MAX_OF_LOOP ? "it is large" : NULL;
 }
 
