@@ -4,7 +4,7 @@
 # are tests/NAME.sh and need the program.
 SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec checked barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
-# What must work on a user's machine, in a few minutes; the rest is for whoever changes ptxopt.
+# What must work on a user's machine, in some minutes; the rest is for whoever changes ptxopt.
 CHECK    = unit data isa cli front library man robust exec reports
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug gates asan
 
@@ -41,7 +41,7 @@ $(SCRIPTS:%=check-%): check-%: all tools
 check-cubinstat: tools
 	@CUBINSTAT=$(BUILD)/cubinstat sh tests/tools/cubinstat_check.sh
 
-#: make check-clients    ptxopt before its real users, which are installed into build/clients; `make check` does a part of it
+#: make check-clients    ptxopt before its real users, which are installed into build/clients; `make check-all` does a part of it
 check-clients-quick: all tools lib
 	@CLIENTS=quick NAME=clients-quick sh tests/clients.sh
 

@@ -1,4 +1,4 @@
-/* local-to-registers: keeps local variables in registers where their address goes nowhere.
+/* local-to-registers: keeps local variables in registers if their address does not escape.
  *
  *     mov.u64 %SPL, __local_depot0;
  *     add.u64 %rd1, %SPL, 16;
