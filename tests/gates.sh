@@ -55,7 +55,7 @@ one_case()
     if [ "$found" = "$rows" ]; then
         echo "pass $1"
     else
-        echo "fail $1: needs ${found:-nothing}and has ${rows:-nothing}in tests/gates/rows: $(sed 1q "$dir/said" 2>/dev/null | cut -c1-200)"
+        echo "fail $1: needs ${found:-nothing }and has ${rows:-nothing }in tests/gates/rows: $(sed 1q "$dir/said" 2>/dev/null | cut -c1-200)"
     fi
 }
 
