@@ -14,6 +14,43 @@
         .code = (const Made[]){__VA_ARGS__}, .count = sizeof(Made[]){__VA_ARGS__} / sizeof(Made), .registers = 32 \
     }
 
+/* The code of a kernel while it is written. */
+typedef struct Written {
+    Made code[MADE_INSTRS];
+    size_t count;
+} Written;
+
+static void put(Written *w, Made made)
+{
+    assert_true(w->count < MADE_INSTRS);
+    w->code[w->count++] = made;
+}
+
+/* Appends a conditional branch to the instruction with this number. */
+static void branch_to(Written *w, size_t to) { put(w, BRANCH_IF((int16_t)((int)to - (int)w->count))); }
+
+/* Appends a loop of so many instructions of two kinds. */
+static void add_loop(Written *w, Made one, unsigned ones, Made other, unsigned others)
+{
+    size_t first = w->count;
+    for (unsigned k = 0; k < ones + others; k++)
+        put(w, k < ones ? one : other);
+    branch_to(w, first);
+}
+
+/* Appends a loop that shifts a counter, or so many of its iterations, which need none. */
+static void add_rounds(Written *w, bool are_copies, int rounds)
+{
+    if (!are_copies)
+        add_loop(w, SHUFFLE(9), 1, ALU(4), 3);
+    for (int k = 0; are_copies && k < rounds; k++) {
+        put(w, SHUFFLE(9));
+        put(w, ALU(4));
+    }
+}
+
+static MadeKernel kernel_of(const Written *w) { return (MadeKernel){.code = w->code, .count = w->count, .registers = 32}; }
+
 static Cubin open_made(const MadeKernel *kernel)
 {
     Cubin cubin;
@@ -206,20 +243,18 @@ static void copies_of_unrolled_loop(void **state)
 {
     (void)state;
     enum { UNROLLED = 4, BODY = 3 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int loop = 0; loop < (side ? 2 : 4); loop++) {
-            size_t first = count[side];
+            size_t first = w->count;
             for (int k = 0; k < BODY * (loop % 2 ? 1 : UNROLLED); k++)
-                code[side][count[side]++] = k % BODY ? ALU(4) : LOAD(4);
-            code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
-            count[side]++;
+                put(w, k % BODY ? ALU(4) : LOAD(4));
+            branch_to(w, first);
         }
-        code[side][count[side]++] = LEAVE;
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement forth = judge(&before, &after), back = judge(&after, &before);
     assert_int_equal((int)forth.moved.cycles[0], LOOP_ITERATIONS * (4 * BODY * (UNROLLED + 1) + 2) + 1);
     assert_int_equal((int)forth.moved.cycles[1], (int)forth.moved.cycles[0]);
@@ -229,41 +264,32 @@ static void copies_of_unrolled_loop(void **state)
     assert_int_equal(forth.moved.unrolled + back.moved.unrolled, 0);
 }
 
-/* Appends a loop of so many instructions of two kinds. */
-static void add_loop(Made *code, size_t *count, Made one, unsigned ones, Made other, unsigned others)
-{
-    size_t first = *count;
-    for (unsigned k = 0; k < ones + others; k++)
-        code[(*count)++] = k < ones ? one : other;
-    code[*count] = BRANCH_IF((int16_t)((int)first - (int)*count));
-    ++*count;
-}
-
 /* Two loops share a header, or each has its own: what stands in the inner one runs no more often for that. Nor are loops whose depth
  * changes thereby copies of the one beside them, which does a third of what they do. */
 static void loop_in_loop_of_one_version(void **state)
 {
     (void)state;
     enum { LOOPS = 3, LOGIC = 0x212 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
-        code[side][count[side]++] = ALU(4);
-        add_loop(code[side], &count[side], LOAD(4), 1, FFMA(4), 3);
-        size_t header = count[side];
+        Written *w = &code[side];
+        put(w, ALU(4));
+        add_loop(w, LOAD(4), 1, FFMA(4), 3);
+        size_t header = w->count;
         for (int k = 0; k < 12; k++)
-            code[side][count[side]++] = side ? MADE(LOGIC, MADE_ALWAYS, 4, 0) : ALU(4);
+            put(w, side ? MADE(LOGIC, MADE_ALWAYS, 4, 0) : ALU(4));
         for (int loop = 0; loop < LOOPS; loop++) {
-            add_loop(code[side], &count[side], LOAD(4), 3, FFMA(4), 9 + loop % 2);
-            code[side][count[side]++] = STORE(2);
+            add_loop(w, LOAD(4), 3, FFMA(4), 9 + loop % 2);
+            put(w, STORE(2));
         }
-        code[side][count[side]] = side ? BRANCH_IF((int16_t)((int)header - (int)count[side])) : ALU(4);
-        code[side][count[side] + 1] = BRANCH_IF((int16_t)(-(int)count[side] - 1));
-        code[side][count[side] + 2] = LEAVE;
-        count[side] += 3;
+        if (side)
+            branch_to(w, header);
+        else
+            put(w, ALU(4));
+        branch_to(w, 0);
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement forth = judge(&before, &after), back = judge(&after, &before);
     assert_int_equal(forth.worse | back.worse, 0);
     assert_true(forth.moved.cycles[1] > 0.99 * forth.moved.cycles[0]);
@@ -278,24 +304,22 @@ static void loop_around_is_no_copies(void **state)
 {
     (void)state;
     enum { LOADS = 40 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int k = 0; side && k < LOADS - LOADS / 4 - 1; k++)
-            code[side][count[side]++] = LOAD(4);
-        size_t first = count[side];
-        code[side][count[side]++] = ALU(4);
-        add_loop(code[side], &count[side], STORE(2), 2, FFMA(4), 3);
+            put(w, LOAD(4));
+        size_t first = w->count;
+        put(w, ALU(4));
+        add_loop(w, STORE(2), 2, FFMA(4), 3);
         for (int k = 0; k < (side ? LOADS / 4 : LOADS); k++)
-            code[side][count[side]++] = LOAD(4);
-        code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
-        count[side]++;
+            put(w, LOAD(4));
+        branch_to(w, first);
         if (side)
-            add_loop(code[side], &count[side], LOAD(4), 1, ALU(4), 1);
-        code[side][count[side]++] = LEAVE;
+            add_loop(w, LOAD(4), 1, ALU(4), 1);
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement forth = judge(&before, &after), back = judge(&after, &before);
     assert_int_equal(forth.moved.unrolled + back.moved.unrolled, 0);
     assert_int_equal((int)forth.moved.cycles[0], (int)judge(&before, &before).moved.cycles[0]);
@@ -306,16 +330,15 @@ static void other_loop_is_no_copies(void **state)
 {
     (void)state;
     enum { LOGIC = 0x212 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
-        add_loop(code[side], &count[side], ALU(4), 5, ALU(4), 0);
+        Written *w = &code[side];
+        add_loop(w, ALU(4), 5, ALU(4), 0);
         if (side)
-            add_loop(code[side], &count[side], MADE(LOGIC, MADE_ALWAYS, 4, 0), 9, ALU(4), 0);
-        code[side][count[side]++] = LEAVE;
+            add_loop(w, MADE(LOGIC, MADE_ALWAYS, 4, 0), 9, ALU(4), 0);
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement j = judge(&before, &after);
     assert_int_equal(j.moved.unrolled, 0);
     assert_int_equal((int)j.moved.cycles[0], LOOP_ITERATIONS * (5 * 4 + 1) + 1);
@@ -344,28 +367,25 @@ static void unrolled_inner_loop(void **state)
 {
     (void)state;
     enum { SET_UP = 30, MORE = 12, ELSEWHERE = 60 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int k = 0; k < SET_UP + side * MORE; k++)
-            code[side][count[side]++] = ALU(4);
+            put(w, ALU(4));
         for (int copies = side ? 4 : 1; copies; copies = copies > 1 ? 1 : 0) {
-            size_t first = count[side];
+            size_t first = w->count;
             for (int k = 0; k < 2 * copies; k++)
-                code[side][count[side]++] = k % 2 ? FFMA(4) : LOAD(4);
+                put(w, k % 2 ? FFMA(4) : LOAD(4));
             for (int k = 0; k < 3; k++)
-                code[side][count[side]++] = ALU(4);
-            code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
-            count[side]++;
+                put(w, ALU(4));
+            branch_to(w, first);
         }
-        code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
-        count[side]++;
+        branch_to(w, 0);
         for (int k = 0; k < side * ELSEWHERE; k++)
-            code[side][count[side]++] = ALU(4);
-        code[side][count[side]++] = LEAVE;
+            put(w, ALU(4));
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement j = judge(&before, &after);
     assert_int_equal(j.worse, 0);
     assert_int_equal(j.moved.unrolled, 1);
@@ -402,23 +422,21 @@ static void loops_in_their_places(void **state)
 {
     (void)state;
     enum { COPIES = 4, STORES = 11, MERGED = 5 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
-    for (int side = 0; side < 2; side++)
+    Written code[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int copies = 1; copies <= COPIES; copies += COPIES - 1) {
-            size_t first = count[side];
+            size_t first = w->count;
             for (int c = 0; c < copies; c++) {
-                code[side][count[side]++] = LOAD(4);
+                put(w, LOAD(4));
                 for (int s = 0; s < (side ? MERGED : STORES); s++)
-                    code[side][count[side]++] = STORE(2);
+                    put(w, STORE(2));
             }
-            code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
-            count[side]++;
+            branch_to(w, first);
         }
-    for (int side = 0; side < 2; side++)
-        code[side][count[side]++] = LEAVE;
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+        put(w, LEAVE);
+    }
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     assert_int_equal(judge(&before, &after).worse, 0);
     assert_int_equal(judge(&before, &after).moved.unrolled, 0);
     assert_int_equal(judge(&after, &before).worse, WORSE_CYCLES | WORSE_INSTRUCTIONS);
@@ -428,15 +446,14 @@ static void unrolled_to_the_end(void **state)
 {
     (void)state;
     MadeKernel before = KERNEL(LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
-    Made code[MADE_INSTRS];
-    size_t count = 0;
+    Written code = {0};
     for (int i = 0; i < 40; i++) {
-        code[count++] = LOAD(4);
-        code[count++] = FFMA(4);
-        code[count++] = STORE(2);
+        put(&code, LOAD(4));
+        put(&code, FFMA(4));
+        put(&code, STORE(2));
     }
-    code[count++] = LEAVE;
-    MadeKernel after = {.code = code, .count = count, .registers = 32};
+    put(&code, LEAVE);
+    MadeKernel after = kernel_of(&code);
     Judgement j = judge(&before, &after);
     assert_int_equal(j.worse, 0);
     assert_int_equal(j.moved.unrolled, 1);
@@ -449,28 +466,20 @@ static void rounds_written_out(void **state)
     (void)state;
     enum { ROUNDS = 5, LOOPS = 2, ELSEWHERE = 20 };
     for (int inside = 0; inside < 2; inside++) {
-        Made code[2][MADE_INSTRS];
-        size_t count[2] = {0};
+        Written code[2] = {0};
         for (int side = 0; side < 2; side++) {
-            code[side][count[side]++] = LOAD(4);
-            for (int loop = 0; loop < LOOPS; loop++) {
-                if (!side)
-                    add_loop(code[side], &count[side], SHUFFLE(9), 1, ALU(4), 3);
-                for (int k = 0; k < side * ROUNDS; k++) {
-                    code[side][count[side]++] = SHUFFLE(9);
-                    code[side][count[side]++] = ALU(4);
-                }
-            }
+            Written *w = &code[side];
+            put(w, LOAD(4));
+            for (int loop = 0; loop < LOOPS; loop++)
+                add_rounds(w, side, ROUNDS);
             if (inside) {
-                code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
-                count[side]++;
+                branch_to(w, 0);
             }
             for (int k = 0; !side && k < ELSEWHERE; k++)
-                code[side][count[side]++] = ALU(1);
-            code[side][count[side]++] = LEAVE;
+                put(w, ALU(1));
+            put(w, LEAVE);
         }
-        MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-        MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+        MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
         Judgement forth = judge(&before, &after), back = judge(&after, &before);
         int times = inside ? LOOP_ITERATIONS : 1, rounds = LOOPS * ROUNDS, rest = 4 + inside;
         assert_int_equal((int)forth.moved.cycles[0], times * (rounds * (9 + 3 * 4 + 1) + rest) + ELSEWHERE + 1);
@@ -487,26 +496,19 @@ static void nested_rounds_written_out(void **state)
 {
     (void)state;
     enum { OUTER = 3, INNER = 4 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int k = 0; k < (side ? OUTER : 1); k++) {
-            code[side][count[side]++] = LOAD(4);
-            if (!side)
-                add_loop(code[side], &count[side], SHUFFLE(9), 1, ALU(4), 3);
-            for (int n = 0; n < side * INNER; n++) {
-                code[side][count[side]++] = SHUFFLE(9);
-                code[side][count[side]++] = ALU(4);
-            }
+            put(w, LOAD(4));
+            add_rounds(w, side, INNER);
         }
         if (!side) {
-            code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
-            count[side]++;
+            branch_to(w, 0);
         }
-        code[side][count[side]++] = LEAVE;
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement j = judge(&before, &after);
     assert_int_equal((int)j.moved.cycles[0], OUTER * (4 + INNER * (9 + 3 * 4 + 1) + 1) + 1);
     assert_int_equal((int)j.moved.cycles[1], OUTER * (4 + INNER * (9 + 4)) + 1);
@@ -517,24 +519,17 @@ static void rounds_in_unrolled_loop(void **state)
 {
     (void)state;
     enum { OUTER = 2, INNER = 4 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int k = 0; k < (side ? OUTER : 1); k++) {
-            code[side][count[side]++] = LOAD(4);
-            if (!side)
-                add_loop(code[side], &count[side], SHUFFLE(9), 1, ALU(4), 3);
-            for (int n = 0; n < side * INNER; n++) {
-                code[side][count[side]++] = SHUFFLE(9);
-                code[side][count[side]++] = ALU(4);
-            }
+            put(w, LOAD(4));
+            add_rounds(w, side, INNER);
         }
-        code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
-        code[side][count[side] + 1] = LEAVE;
-        count[side] += 2;
+        branch_to(w, 0);
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement forth = judge(&before, &after), back = judge(&after, &before);
     assert_int_equal((int)forth.moved.cycles[0], LOOP_ITERATIONS * (4 + INNER * (9 + 3 * 4 + 1) + 1) + 1);
     assert_int_equal((int)forth.moved.cycles[1], LOOP_ITERATIONS / OUTER * (OUTER * (4 + INNER * (9 + 4)) + 1) + 1);
@@ -559,21 +554,20 @@ static void peeled_loop(void **state)
 {
     (void)state;
     enum { COPIES = 10, PEELED = 2, BODY = 9 };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0}, first = 0;
+    Written code[2] = {0};
+    size_t first = 0;
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int c = 0; c < (side ? PEELED + COPIES : 1); c++) {
-            first = c == PEELED ? count[side] : first;
-            code[side][count[side]++] = LOAD(15);
+            first = c == PEELED ? w->count : first;
+            put(w, LOAD(15));
             for (int k = 0; k < BODY; k++)
-                code[side][count[side]++] = FFMA(15);
+                put(w, FFMA(15));
         }
-        code[side][count[side]] = BRANCH_IF((int16_t)((int)(side ? first : 0) - (int)count[side]));
-        code[side][count[side] + 1] = LEAVE;
-        count[side] += 2;
+        branch_to(w, side ? first : 0);
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     assert_int_equal(judge(&before, &after).worse, 0);
     assert_int_equal(judge(&before, &after).moved.unrolled, 1);
 }
@@ -865,19 +859,17 @@ static void exit_of_loop_changes(void **state)
 static void loop_loses_a_store(void **state)
 {
     (void)state;
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
+        Written *w = &code[side];
         for (int k = 0; k < 30; k++)
-            code[side][count[side]++] = ALU(4);
+            put(w, ALU(4));
         for (int k = 0; k < 2 - side; k++)
-            code[side][count[side]++] = STORE(2);
-        code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
-        code[side][count[side] + 1] = LEAVE;
-        count[side] += 2;
+            put(w, STORE(2));
+        branch_to(w, 0);
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement j = judge(&before, &after);
     assert_int_equal((int)(j.moved.cycles[0] - j.moved.cycles[1]), 2 * LOOP_ITERATIONS);
     assert_int_equal(j.moved.unrolled + judge(&after, &before).moved.unrolled, 0);
@@ -903,20 +895,19 @@ static void barrier_after_rounds(void **state)
 {
     (void)state;
     enum { ROUNDS = 5, BAR = 0xb1d };
-    Made code[2][MADE_INSTRS];
-    size_t count[2] = {0};
+    Written code[2] = {0};
     for (int side = 0; side < 2; side++) {
-        code[side][count[side]++] = BRANCH_IF(side ? 3 * ROUNDS + 1 : 4);
+        Written *w = &code[side];
+        put(w, BRANCH_IF(side ? 3 * ROUNDS + 1 : 4));
         for (int k = 0; k < (side ? ROUNDS : 1); k++) {
-            code[side][count[side]++] = SHUFFLE(9);
-            code[side][count[side]++] = ALU(4);
-            code[side][count[side]++] = side ? ALU(1) : BRANCH_IF(-2);
+            put(w, SHUFFLE(9));
+            put(w, ALU(4));
+            put(w, side ? ALU(1) : BRANCH_IF(-2));
         }
-        code[side][count[side]++] = MADE(BAR, MADE_ALWAYS, 5, 0);
-        code[side][count[side]++] = LEAVE;
+        put(w, MADE(BAR, MADE_ALWAYS, 5, 0));
+        put(w, LEAVE);
     }
-    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
-    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    MadeKernel before = kernel_of(&code[0]), after = kernel_of(&code[1]);
     Judgement forth = judge(&before, &after), back = judge(&after, &before);
     assert_int_equal((int)forth.moved.cycles[0], (int)forth.moved.cycles[1]);
     assert_int_equal((int)back.moved.cycles[1], (int)back.moved.cycles[0]);
