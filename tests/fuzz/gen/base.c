@@ -88,6 +88,35 @@ void state_meet(State *a, const State *b)
         a->pending[i] |= b->pending[i];
 }
 
+/* ---- integers of two widths -------------------------------------------------------------------------------------- */
+
+u32 number_bits(bool wide) { return wide ? 64 : 32; }
+
+const char *number_type(bool wide, bool is_signed) { return wide ? is_signed ? "s64" : "u64" : is_signed ? "s32" : "u32"; }
+
+Reg fresh_number(Gen *g, bool wide) { return fresh(g, wide ? P_TEMP64 : P_TEMP32); }
+
+void set_number(Gen *g, bool wide, Reg r, i64 value)
+{
+    line(g, "mov.b%u %s, %lld;", number_bits(wide), NAME(r), wide ? (long long)value : (long long)(i32)value);
+}
+
+Reg added_number(Gen *g, bool wide, Reg r, i64 more)
+{
+    Reg sum = fresh_number(g, wide);
+    line(g, "add.s%u %s, %s, %lld;", number_bits(wide), NAME(sum), NAME(r), (long long)more);
+    return sum;
+}
+
+Reg low_number(Gen *g, bool wide, Reg r)
+{
+    if (!wide)
+        return r;
+    Reg low = fresh(g, P_TEMP32);
+    line(g, "cvt.u32.u64 %s, %s;", NAME(low), NAME(r));
+    return low;
+}
+
 /* ---- labels and jumps ------------------------------------------------------------------------------------------- */
 
 /* Inner scopes count their labels anew, so that siblings repeat one another's; the depth is in the name, so that a branch

@@ -19,24 +19,17 @@ typedef struct CheckedLoop {
     Reg trips, left;
 } CheckedLoop;
 
-static const char *type_of(const Count *c) { return c->wide ? c->is_signed ? "s64" : "u64" : c->is_signed ? "s32" : "u32"; }
-
-static void set(Gen *g, const Count *c, Reg r, i64 value)
-{
-    line(g, "mov.b%u %s, %lld;", c->wide ? 64 : 32, NAME(r), c->wide ? (long long)value : (long long)(i32)value);
-}
-
 static void step(Gen *g, const Count *c)
 {
-    line(g, "add.s%u %s, %s, %lld;", c->wide ? 64 : 32, NAME(c->value), NAME(c->value), (long long)c->step);
+    line(g, "add.s%u %s, %s, %lld;", number_bits(c->wide), NAME(c->value), NAME(c->value), (long long)c->step);
 }
 
 static Count count_make(Gen *g)
 {
     static const i64 steps[] = {1, 1, 1, 1, -1, -1, 2, 4, -2, 3};
     Count c = {.wide = percent(g, 40), .is_signed = percent(g, 50), .step = steps[below(g, COUNT_OF(steps))]};
-    c.value = fresh(g, c.wide ? P_TEMP64 : P_TEMP32);
-    c.bound = fresh(g, c.wide ? P_TEMP64 : P_TEMP32);
+    c.value = fresh_number(g, c.wide);
+    c.bound = fresh_number(g, c.wide);
     return c;
 }
 
@@ -55,13 +48,13 @@ static void make_latch(Gen *g, CheckedLoop *l)
         c->cmp = up ? "lt" : "gt";
         c->start = percent(g, 50) ? 100 : safe[below(g, COUNT_OF(safe))];
     }
-    set(g, c, c->value, c->start);
+    set_number(g, c->wide, c->value, c->start);
     line(g, "and.b32 %s, %s, %u;", NAME(l->trips), NAME(pick_defined(g, P_32)), percent(g, 70) ? 3 : TRIPS - 1);
     if (!l->at_top || percent(g, 50))
         line(g, "add.s32 %s, %s, 1;", NAME(l->trips), NAME(l->trips));
     i64 before = l->old ? c->step : 0;
     c->more = percent(g, 25) ? between(g, -9, 9) : 0;
-    set(g, c, c->bound, c->start - before + c->more);
+    set_number(g, c->wide, c->bound, c->start - before + c->more);
     line(g, c->wide ? "mad.wide.s32 %s, %s, %lld, %s;" : "mad.lo.s32 %s, %s, %lld, %s;", NAME(c->bound), NAME(l->trips),
          (long long)c->step, NAME(c->bound));
 }
@@ -76,8 +69,9 @@ static void make_check(Gen *g, CheckedLoop *l)
     c->cmp = cmps[below(g, COUNT_OF(cmps))];
     u64 end = (u64)(c->wide && percent(g, 30) ? wide_ends[below(g, COUNT_OF(wide_ends))] : ends[below(g, COUNT_OF(ends))]);
     c->start = (i64)(end + (u64)between(g, -8, 8));
-    set(g, c, c->value, c->start);
-    set(g, c, c->bound, (i64)((u64)c->start + (u64)(c->step * between(g, -1, TRIPS)) + (u64)between(g, -1, 1)));
+    set_number(g, c->wide, c->value, c->start);
+    set_number(g, c->wide, c->bound,
+               (i64)((u64)c->start + (u64)(c->step * between(g, -1, TRIPS)) + (u64)between(g, -1, 1)));
 }
 
 /* Where a failed check leads: out of the loop, after something that is seen or at once. */
@@ -85,12 +79,10 @@ static void write_check(Gen *g, const CheckedLoop *l, const Count *c)
 {
     Reg p = fresh(g, P_PRED), value = c->value;
     bool wide = c->wide, opposite = percent(g, 50), apart = percent(g, 40);
-    if (percent(g, 25)) {
-        value = fresh(g, wide ? P_TEMP64 : P_TEMP32);
-        line(g, "add.s%u %s, %s, %lld;", wide ? 64 : 32, NAME(value), NAME(c->value), (long long)between(g, -2, 2));
-    }
-    line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp, type_of(c), NAME(p), NAME(value),
-         NAME(c->bound));
+    if (percent(g, 25))
+        value = added_number(g, wide, c->value, between(g, -2, 2));
+    line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp, number_type(c->wide, c->is_signed), NAME(p),
+         NAME(value), NAME(c->bound));
     if (!apart) {
         line(g, "@%s%s bra %s;", opposite ? "" : "!", NAME(p), l->exit.name);
         return;
@@ -130,13 +122,9 @@ static void write_test(Gen *g, const CheckedLoop *l)
     const Count *c = &l->latch;
     Reg p = fresh(g, P_PRED);
     bool opposite = l->at_top || percent(g, 40);
-    Reg value = c->value;
-    if (c->more) {
-        value = fresh(g, c->wide ? P_TEMP64 : P_TEMP32);
-        line(g, "add.s%u %s, %s, %lld;", c->wide ? 64 : 32, NAME(value), NAME(c->value), (long long)c->more);
-    }
+    Reg value = c->more ? added_number(g, c->wide, c->value, c->more) : c->value;
     line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp,
-         strcmp(c->cmp, "ne") ? type_of(c)
+         strcmp(c->cmp, "ne") ? number_type(c->wide, c->is_signed)
          : c->wide            ? "b64"
                               : "s32",
          NAME(p), NAME(value), NAME(c->bound));
@@ -157,9 +145,7 @@ static void show(Gen *g, const CheckedLoop *l)
     line(g, "mov.u32 %s, %s;", NAME(sum), NAME(l->left));
     for (u32 k = 0; k <= l->checks; k++) {
         const Count *c = k < l->checks ? &l->check[k] : &l->latch;
-        Reg low = c->wide ? fresh(g, P_TEMP32) : c->value;
-        if (c->wide)
-            line(g, "cvt.u32.u64 %s, %s;", NAME(low), NAME(c->value));
+        Reg low = low_number(g, c->wide, c->value);
         if (percent(g, 70))
             line(g, "mad.lo.s32 %s, %s, 5, %s;", NAME(sum), NAME(sum), NAME(low));
     }
@@ -260,15 +246,15 @@ void statement_strided_loop(Gen *g)
     Level level = g->level;
     Label top = label_fresh(g), exit = label_fresh(g);
     bool is_signed = percent(g, 60), wide = percent(g, 30), inclusive = percent(g, 25), swapped = percent(g, 20);
-    const char *type = wide ? is_signed ? "s64" : "u64" : is_signed ? "s32" : "u32";
+    const char *type = number_type(wide, is_signed);
     u32 size = sizes[below(g, COUNT_OF(sizes))], most = size > 50 ? 2 : 13;
     i64 from = is_signed && percent(g, 30) ? -(i64)size * below(g, 4) : below(g, 3);
-    Reg i = fresh(g, wide ? P_TEMP64 : P_TEMP32), step = fresh(g, wide ? P_TEMP64 : P_TEMP32);
-    Reg bound = fresh(g, wide ? P_TEMP64 : P_TEMP32), narrow = fresh(g, P_TEMP32), p = fresh(g, P_PRED);
+    Reg i = fresh_number(g, wide), step = fresh_number(g, wide);
+    Reg bound = fresh_number(g, wide), narrow = fresh(g, P_TEMP32), p = fresh(g, P_PRED);
     line(g, "and.b32 %s, %s, 1;", NAME(narrow), NAME(pick_defined(g, P_32)));
     line(g, "mad.lo.s32 %s, %s, %u, %u;", NAME(narrow), NAME(narrow), percent(g, 50) ? 1 : size / 2, size);
     line(g, wide ? "cvt.u64.u32 %s, %s;" : "mov.b32 %s, %s;", NAME(step), NAME(narrow));
-    line(g, "mov.b%u %s, %lld;", wide ? 64 : 32, NAME(i), (long long)from);
+    set_number(g, wide, i, from);
     line(g, "rem.u32 %s, %s, %u;", NAME(narrow), NAME(pick_defined(g, P_32)), most * (size > 50 ? 1 : size) + 1);
     if (size > 50)
         line(g, "mul.lo.u32 %s, %s, %u;", NAME(narrow), NAME(narrow), size / 2 + below(g, 3));
@@ -282,7 +268,7 @@ void statement_strided_loop(Gen *g)
     else
         arm(g, DIVERGENT, 1);
     g->loops--;
-    line(g, "add.s%u %s, %s, %s;", wide ? 64 : 32, NAME(i), NAME(i), NAME(step));
+    line(g, "add.s%u %s, %s, %s;", number_bits(wide), NAME(i), NAME(i), NAME(step));
     if (swapped)
         line(g, "setp.%s.%s %s, %s, %s;", inclusive ? "ge" : "gt", type, NAME(p), NAME(bound), NAME(i));
     else

@@ -142,6 +142,16 @@ typedef struct Frozen {
 Frozen frozen_now(const Gen *g);
 void unfreeze(Gen *g, const Frozen *before);
 
+/* An integer has 32 bits, or 64 where it is wide. */
+u32 number_bits(bool wide);
+const char *number_type(bool wide, bool is_signed);
+Reg fresh_number(Gen *g, bool wide);
+void set_number(Gen *g, bool wide, Reg r, i64 value);
+/* Computes r + more in a fresh register. */
+Reg added_number(Gen *g, bool wide, Reg r, i64 more);
+/* Takes the low half of r into a fresh register if r is wide; otherwise answers r. */
+Reg low_number(Gen *g, bool wide, Reg r);
+
 /* What is known where two paths join. */
 void state_meet(State *a, const State *b);
 

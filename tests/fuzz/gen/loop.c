@@ -62,7 +62,7 @@ static void set_affine(Gen *g, Loop *l)
     l->old = percent(g, 35);
     l->unequal = percent(g, 50);
     l->start = l->unequal ? (percent(g, 50) ? 0x7fffffff : 0xffffffff) - below(g, 8) : between(g, -40, 40);
-    l->stepped = fresh(g, l->wide ? P_TEMP64 : P_TEMP32);
+    l->stepped = fresh_number(g, l->wide);
     l->limit = fresh(g, P_TEMP32);
     l->addend = fresh(g, P_TEMP32);
     if (l->wide)

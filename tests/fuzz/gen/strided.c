@@ -75,8 +75,8 @@ static bool pick_stride(Gen *g, Stride *s)
 
 static Reg constant(Gen *g, const Stride *s, u64 value)
 {
-    Reg r = fresh(g, s->bits == 64 ? P_TEMP64 : P_TEMP32);
-    line(g, "mov.b%u %s, %lld;", s->bits, NAME(r), s->bits == 64 ? (long long)value : (long long)(i32)value);
+    Reg r = fresh_number(g, s->bits == 64);
+    set_number(g, s->bits == 64, r, (i64)value);
     return r;
 }
 

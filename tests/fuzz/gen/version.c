@@ -36,52 +36,40 @@ typedef struct VersionLoop {
     Reg trips, seen;
 } VersionLoop;
 
-static u32 bits(bool wide) { return wide ? 64 : 32; }
-
-static const char *type_of(bool wide, bool is_signed)
-{
-    return wide ? is_signed ? "s64" : "u64" : is_signed ? "s32" : "u32";
-}
-
-static void set(Gen *g, bool wide, Reg r, i64 value)
-{
-    line(g, "mov.b%u %s, %lld;", bits(wide), NAME(r), wide ? (long long)value : (long long)(i32)value);
-}
-
 /* r = value + k * step */
 static void set_after(Gen *g, const Counted *c, Reg r, i64 value, Reg k)
 {
-    set(g, c->wide, r, value);
+    set_number(g, c->wide, r, value);
     Reg by = c->by;
     if (c->step) {
-        by = fresh(g, c->wide ? P_TEMP64 : P_TEMP32);
-        set(g, c->wide, by, c->step);
+        by = fresh_number(g, c->wide);
+        set_number(g, c->wide, by, c->step);
     }
-    Reg way = fresh(g, c->wide ? P_TEMP64 : P_TEMP32), wide = k;
+    Reg way = fresh_number(g, c->wide), wide = k;
     if (c->wide) {
         wide = fresh(g, P_TEMP64);
         line(g, "cvt.s64.s32 %s, %s;", NAME(wide), NAME(k));
     }
-    line(g, "mul.lo.s%u %s, %s, %s;", bits(c->wide), NAME(way), NAME(wide), NAME(by));
-    line(g, "%s.s%u %s, %s, %s;", c->down ? "sub" : "add", bits(c->wide), NAME(r), NAME(r), NAME(way));
+    line(g, "mul.lo.s%u %s, %s, %s;", number_bits(c->wide), NAME(way), NAME(wide), NAME(by));
+    line(g, "%s.s%u %s, %s, %s;", c->down ? "sub" : "add", number_bits(c->wide), NAME(r), NAME(r), NAME(way));
 }
 
 static void step(Gen *g, const Counted *c)
 {
     const char *value = NAME(c->value);
     if (c->step)
-        line(g, "add.s%u %s, %s, %lld;", bits(c->wide), NAME(c->value), value,
+        line(g, "add.s%u %s, %s, %lld;", number_bits(c->wide), NAME(c->value), value,
              c->down ? -(long long)c->step : (long long)c->step);
     else
-        line(g, "%s.s%u %s, %s, %s;", c->down ? "sub" : "add", bits(c->wide), NAME(c->value), value, NAME(c->by));
+        line(g, "%s.s%u %s, %s, %s;", c->down ? "sub" : "add", number_bits(c->wide), NAME(c->value), value, NAME(c->by));
 }
 
 static Counted counted_make(Gen *g, bool wide)
 {
     static const u32 steps[] = {1, 1, 1, 2, 3, 4, 4, 8};
     Counted c = {.wide = wide, .is_signed = percent(g, 50), .down = percent(g, 25)};
-    c.value = fresh(g, wide ? P_TEMP64 : P_TEMP32);
-    c.bound = fresh(g, wide ? P_TEMP64 : P_TEMP32);
+    c.value = fresh_number(g, wide);
+    c.bound = fresh_number(g, wide);
     if (percent(g, 65)) {
         c.step = steps[below(g, COUNT_OF(steps))];
         return c;
@@ -120,21 +108,21 @@ static void make_counter(Gen *g, VersionLoop *l)
     if (runs)
         line(g, "add.s32 %s, %s, 1;", NAME(l->trips), NAME(l->trips));
     if (!c->step) /* a step of zero ends the loop by the bound, or not at all */
-        line(g, "max.u%u %s, %s, 1;", bits(c->wide), NAME(c->by), NAME(c->by));
-    set(g, c->wide, c->value, c->start);
+        line(g, "max.u%u %s, %s, 1;", number_bits(c->wide), NAME(c->by), NAME(c->by));
+    set_number(g, c->wide, c->value, c->start);
     set_after(g, c, c->bound, c->start, l->trips);
     l->more = exact && percent(g, 40) ? between(g, -9, 9) : 0;
     if (l->more)
-        line(g, "add.s%u %s, %s, %lld;", bits(c->wide), NAME(c->bound), NAME(c->bound), (long long)l->more);
+        line(g, "add.s%u %s, %s, %lld;", number_bits(c->wide), NAME(c->bound), NAME(c->bound), (long long)l->more);
     if (runs && !exact && c->step > 1 && percent(g, 50))
-        line(g, "%s.s%u %s, %s, %u;", c->down ? "add" : "sub", bits(c->wide), NAME(c->bound), NAME(c->bound),
+        line(g, "%s.s%u %s, %s, %u;", c->down ? "add" : "sub", number_bits(c->wide), NAME(c->bound), NAME(c->bound),
              below(g, c->step));
 }
 
 /* The bound of a check that fails in some iteration, or near it. */
 static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start, Reg trips)
 {
-    Reg k = fresh(g, P_TEMP32), near = fresh(g, of->wide ? P_TEMP64 : P_TEMP32);
+    Reg k = fresh(g, P_TEMP32), near = fresh_number(g, of->wide);
     if (percent(g, 60))
         line(g, "add.s32 %s, %s, %d;", NAME(k), NAME(trips), (int)between(g, -1, 1));
     else
@@ -145,7 +133,7 @@ static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start, Reg tri
         return;
     c->bound = fresh(g, P_TEMP64);
     if (percent(g, 10))
-        set(g, true, c->bound, near_end(g, true));
+        set_number(g, true, c->bound, near_end(g, true));
     else
         line(g, "cvt.%s %s, %s;", c->extended == 1 ? "s64.s32" : "u64.u32", NAME(c->bound), NAME(near));
 }
@@ -162,18 +150,18 @@ static void make_guard(Gen *g, VersionLoop *l)
     if (c->made == MADE_STEPPED || c->made == MADE_INVARIANT) {
         c->own = counted_make(g, percent(g, 35));
         c->own.start = near_end(g, c->own.wide);
-        set(g, c->own.wide, c->own.value, c->own.start);
+        set_number(g, c->own.wide, c->own.value, c->own.start);
         of = c->own;
     }
     i64 start = of.start;
     c->more = c->made != MADE_PRODUCT && percent(g, 50) ? between(g, -3, 3) : 0;
     if (c->made == MADE_PRODUCT) {
-        c->factor = fresh(g, of.wide ? P_TEMP64 : P_TEMP32);
-        c->base = fresh(g, of.wide ? P_TEMP64 : P_TEMP32);
+        c->factor = fresh_number(g, of.wide);
+        c->base = fresh_number(g, of.wide);
         u32 factor = 1 + below(g, 5);
-        set(g, of.wide, c->factor, factor);
+        set_number(g, of.wide, c->factor, factor);
         start = near_end(g, of.wide);
-        set(g, of.wide, c->base, (i64)((u64)start - (u64)of.start * factor));
+        set_number(g, of.wide, c->base, (i64)((u64)start - (u64)of.start * factor));
         of.step *= factor;
     }
     c->wide = of.wide;
@@ -189,11 +177,11 @@ static void make_guard(Gen *g, VersionLoop *l)
 static Reg write_value(Gen *g, const VersionLoop *l, const Guarded *c)
 {
     bool own = c->made == MADE_STEPPED || c->made == MADE_INVARIANT, wide = own ? c->own.wide : l->counter.wide;
-    Reg value = own ? c->own.value : l->counter.value, made = fresh(g, wide ? P_TEMP64 : P_TEMP32);
+    Reg value = own ? c->own.value : l->counter.value, made = fresh_number(g, wide);
     if (c->made == MADE_PRODUCT)
-        line(g, "mad.lo.s%u %s, %s, %s, %s;", bits(wide), NAME(made), NAME(value), NAME(c->factor), NAME(c->base));
+        line(g, "mad.lo.s%u %s, %s, %s, %s;", number_bits(wide), NAME(made), NAME(value), NAME(c->factor), NAME(c->base));
     else if (c->more)
-        line(g, "add.s%u %s, %s, %lld;", bits(wide), NAME(made), NAME(value), (long long)c->more);
+        line(g, "add.s%u %s, %s, %lld;", number_bits(wide), NAME(made), NAME(value), (long long)c->more);
     else
         made = value;
     if (!c->extended)
@@ -224,7 +212,7 @@ static void write_guard(Gen *g, const VersionLoop *l, const Guarded *c, u32 numb
     const char *cmp = opposite ? cmp_opposite(c->cmp) : c->cmp;
     if (swapped)
         cmp = cmp[0] == 'l' ? (cmp[1] == 't' ? "gt" : "ge") : cmp[0] == 'g' ? (cmp[1] == 't' ? "lt" : "le") : cmp;
-    line(g, "setp.%s.%s %s, %s, %s;", cmp, type_of(c->wide, c->is_signed), NAME(p), NAME(swapped ? c->bound : value),
+    line(g, "setp.%s.%s %s, %s, %s;", cmp, number_type(c->wide, c->is_signed), NAME(p), NAME(swapped ? c->bound : value),
          NAME(swapped ? value : c->bound));
     if (both) { /* with a condition that holds, as far as is known */
         Reg q = fresh(g, P_PRED), r = fresh(g, P_PRED);
@@ -266,13 +254,9 @@ static void write_test(Gen *g, const VersionLoop *l)
 {
     const Counted *c = &l->counter;
     Reg p = fresh(g, P_PRED);
-    Reg value = c->value;
     bool opposite = l->at_top || percent(g, 30);
-    if (l->more) {
-        value = fresh(g, c->wide ? P_TEMP64 : P_TEMP32);
-        line(g, "add.s%u %s, %s, %lld;", bits(c->wide), NAME(value), NAME(c->value), (long long)l->more);
-    }
-    line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp, type_of(c->wide, c->is_signed), NAME(p),
+    Reg value = l->more ? added_number(g, c->wide, c->value, l->more) : c->value;
+    line(g, "setp.%s.%s %s, %s, %s;", opposite ? cmp_opposite(c->cmp) : c->cmp, number_type(c->wide, c->is_signed), NAME(p),
          NAME(value), NAME(c->bound));
     line(g, "@%s bra %s;", NAME(p), opposite ? l->exit.name : l->top.name);
     if (opposite && !l->at_top)
@@ -288,9 +272,7 @@ static void show(Gen *g, const VersionLoop *l)
         const Counted *c = k < l->guards ? &l->guard[k].own : &l->counter;
         if ((k < l->guards && l->guard[k].made != MADE_STEPPED) || percent(g, 40))
             continue;
-        Reg low = c->wide ? fresh(g, P_TEMP32) : c->value;
-        if (c->wide)
-            line(g, "cvt.u32.u64 %s, %s;", NAME(low), NAME(c->value));
+        Reg low = low_number(g, c->wide, c->value);
         line(g, "mad.lo.s32 %s, %s, 5, %s;", NAME(sum), NAME(sum), NAME(low));
     }
     mark_defined(g, sum);
