@@ -11,8 +11,7 @@
 #include "analysis/analyses.h"
 #include "base/fnvmap.h"
 
-/* CHOICE knobs are numbers; the words, with
- * between them, are in the order of the enum. */
+/* CHOICE knobs are numbers; their words stand in the order of the enumeration, with "|" between them. */
 #define RESERVED_WORDS "strict|volatile|off"
 typedef enum ReservedChoice { RESERVED_STRICT, RESERVED_VOLATILE, RESERVED_OFF } ReservedChoice;
 #define LOP3_WORDS "auto|always|never"

@@ -77,8 +77,7 @@ static bool is_latch(const Loop *loop, const Block *b)
     return false;
 }
 
-/* The block from which the loop is entered, if there is only one; otherwise NULL. */
-static Block *only_entry(const Function *fn, const Loop *loop)
+Block *loop_only_entry(const Function *fn, const Loop *loop)
 {
     Block *from = NULL;
     for_each_cfg_edge(pred, cfg_preds(fn, loop->header)) {
@@ -93,7 +92,7 @@ static Block *only_entry(const Function *fn, const Loop *loop)
 
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value)
 {
-    Block *from = only_entry(an->fn, loop);
+    Block *from = loop_only_entry(an->fn, loop);
     if (!from || from->id >= an_loops(an)->blocks)
         return false;
     const Instr *def = ssa_definition(an_ssa(an), ssa_at_end(an_ssa(an), from, reg), reg);
@@ -123,7 +122,7 @@ u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 mo
 
 Block *loop_entry_block(Function *fn, const Loop *loop)
 {
-    Block *header = loop->header, *from = only_entry(fn, loop);
+    Block *header = loop->header, *from = loop_only_entry(fn, loop);
     if (from && !block_terminator(from) && from->fall == header)
         return from;
     Block *b = block_new_like(header, header->loc);

@@ -25,6 +25,8 @@ bool loop_test_runs_towards_bound(const LoopTest *test);
 /* The number of iterations after which the test ends the loop, at most `most`; 0: unknown. Asks for AN_SSA. */
 u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most);
 
+/* The block from which the loop is entered, if there is only one; otherwise NULL. */
+Block *loop_only_entry(const Function *fn, const Loop *loop);
 /* Whether the loop is entered from one block only, where reg holds a constant, which *value becomes. Asks for AN_SSA. */
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value);
 

@@ -28,6 +28,8 @@ enum {
 };
 
 static u64 constant_of(const LoopSums *s, LinearId id) { return linear_at(s->exprs, id)->constant; }
+static bool is_below(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE; }
+static bool is_strict(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_GT; }
 
 /* Whether all terms of the expression have negative scales. */
 static bool is_negative(const LoopSums *s, LinearId id)
@@ -50,7 +52,7 @@ bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *bloc
     counter->step = counter->down ? linear_scale(s->exprs, v->step, (u64)-1) : v->step;
     if (loop_sum_is_constant(s, v->step))
         counter->constant = constant_of(s, counter->step);
-    bool rises = compare->cmp == CMP_LT || compare->cmp == CMP_LE, falls = compare->cmp == CMP_GT || compare->cmp == CMP_GE;
+    bool rises = is_below(compare->cmp), falls = compare->cmp == CMP_GT || compare->cmp == CMP_GE;
     if (counter->constant >= (u64)1 << 31)
         return false;
     return counter->down ? falls || (compare->cmp == CMP_NE && counter->constant)
@@ -261,8 +263,6 @@ static Operand low_half(Test *t, Operand x)
 static u64 greatest(u32 bits, bool is_signed) { return is_signed ? sem_max(bits) >> 1 : sem_max(bits); }
 static u64 least(u32 bits, bool is_signed) { return is_signed ? sem_sign(bits) : 0; }
 
-static bool is_strict(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_GT; }
-
 /* Requires that one step past the bound does not wrap. */
 static void require_no_wrap(Test *t, const LoopCounter *c)
 {
@@ -396,7 +396,7 @@ static void require_same_width(Test *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     u32 bits = c->value.bits;
-    bool above = c->cmp == CMP_LT || c->cmp == CMP_LE, sgn = c->is_signed;
+    bool above = is_below(c->cmp), sgn = c->is_signed;
     Operand start = sum_build(&t->sums, c->value.start), bound = sum_build(&t->sums, c->bound), way;
     if (bits == 32)
         way = build_times(t, g, true);
@@ -426,28 +426,33 @@ static void require_unequal(Test *t, const DecideGroup *g)
     require(t, way, CMP_LT, c->value.bits == 32 ? widen(t, room, false) : room, 64, false);
 }
 
+/* The distance. If a register multiplies it and numbers are signed, it is less than 2^31: the product is then less than 2^63. */
+static Operand build_multiplied_times(Test *t, const DecideGroup *g, bool sgn, Operand factor)
+{
+    Operand times = build_times(t, g, false);
+    if (sgn && factor.kind != OPND_IMM)
+        require(t, times, CMP_GE, number(0, 32, true), 32, true);
+    return times;
+}
+
 /* Numbers of 32 bits, which rise: the last one is computed in 64 bits. */
 static void require_rising(Test *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
 {
     const SumCompare *c = &g->compare;
-    bool above = c->cmp == CMP_LT || c->cmp == CMP_LE, bound_signed = c->value.extended ? c->is_signed : sgn;
-    Operand times = build_times(t, g, false);
-    if (sgn && factor.kind != OPND_IMM)
-        require(t, times, CMP_GE, number(0, 32, true), 32, true);
+    bool above = is_below(c->cmp);
+    Operand times = build_multiplied_times(t, g, sgn, factor);
     Operand last = build_way(t, times, factor, apply(t, OPC_ADD, 64, start, number(g->add, 64, false)));
     if (c->value.extended || !above)
         require(t, last, CMP_LE, number(most, 64, sgn), 64, sgn);
-    require(t, above ? last : start, c->cmp, bound, 64, bound_signed);
+    require(t, above ? last : start, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
 /* The same of numbers that fall. */
 static void require_falling(Test *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
 {
     const SumCompare *c = &g->compare;
-    bool above = c->cmp == CMP_LT || c->cmp == CMP_LE, bound_signed = c->value.extended ? c->is_signed : sgn;
-    Operand times = build_times(t, g, false);
-    if (sgn && factor.kind != OPND_IMM)
-        require(t, times, CMP_GE, number(0, 32, true), 32, true);
+    bool above = is_below(c->cmp);
+    Operand times = build_multiplied_times(t, g, sgn, factor);
     Operand way = build_way(t, times, factor, number(0, 64, false));
     if (most == INT32_MAX && !sgn)
         require(t, start, CMP_LE, number(most, 64, false), 64, false);
@@ -456,7 +461,7 @@ static void require_falling(Test *t, const DecideGroup *g, bool sgn, u64 most, O
     Operand last = apply(t, OPC_SUB, 64, start, way);
     if (sgn && (c->value.extended || above))
         require(t, last, CMP_GE, number(least(32, true) | ~(u64)UINT32_MAX, 64, true), 64, true);
-    require(t, above ? start : last, c->cmp, bound, 64, bound_signed);
+    require(t, above ? start : last, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
 static void require_in_64(Test *t, const DecideGroup *g)
@@ -482,15 +487,15 @@ static bool is_counter(const Test *t, const DecideGroup *g)
     if (!y || y->cmp == CMP_NE || g->add || g->times || x->value.extended || x->value.bits != y->value.bits ||
         x->is_signed != y->is_signed || x->value.step != y->value.step)
         return false;
-    bool above = x->cmp == CMP_LT || x->cmp == CMP_LE;
+    bool above = is_below(x->cmp);
     LinearId first = g->early ? linear_sum(t->d->sums->exprs, y->value.start, y->value.step, (u64)-1) : y->value.start;
-    return x->value.start == first && above == (y->cmp == CMP_LT || y->cmp == CMP_LE);
+    return x->value.start == first && above == is_below(y->cmp);
 }
 
 static void require_counter(Test *t, const DecideGroup *g)
 {
     const SumCompare *x = &g->compare, *y = &t->d->counter->compare;
-    bool above = x->cmp == CMP_LT || x->cmp == CMP_LE, apart = !is_strict(y->cmp) && is_strict(x->cmp);
+    bool above = is_below(x->cmp), apart = !is_strict(y->cmp) && is_strict(x->cmp);
     Operand bound = sum_build(&t->sums, x->bound);
     Cmp cmp = above ? (apart ? CMP_LT : CMP_LE) : apart ? CMP_GT : CMP_GE;
     require(t, sum_build(&t->sums, x->value.start), x->cmp, bound, x->width, x->is_signed);

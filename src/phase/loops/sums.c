@@ -1,9 +1,9 @@
 #include "phase/loops/sums.h"
 
 #include "analysis/dom.h"
-#include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
+#include "transform/loop_test.h"
 
 enum {
     ENTRY_DEPTH = 8, /* the most definitions in front of the loop that a value is followed through */
@@ -32,23 +32,9 @@ static void index_writes(LoopSums *s)
         }
 }
 
-/* The block from which the loop is entered, if there is one only that was there when SSA was computed; otherwise NULL. */
-static const Block *only_entry(const Analyses *an, const Loop *loop)
-{
-    const Block *from = NULL;
-    for_each_cfg_edge(pred, cfg_preds(an->fn, loop->header)) {
-        if (pred.v->block == loop->latches[0])
-            continue;
-        if (from)
-            return NULL;
-        from = pred.v->block;
-    }
-    return from;
-}
-
 void loop_sums_init(LoopSums *s, Analyses *an, const Loop *loop)
 {
-    *s = (LoopSums){.an = an, .loop = loop, .from = only_entry(an, loop)};
+    *s = (LoopSums){.an = an, .loop = loop, .from = loop_only_entry(an->fn, loop)};
     if (s->from && s->from->id >= an_loops(an)->blocks)
         s->from = NULL;
     s->exprs = linear_new(&s->arena);
