@@ -9,7 +9,7 @@ FUZZ     = $(BUILD)/ptxgen $(BUILD)/fuzz-exec
 GENERATE = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/gen/*.c))
 JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/judge.o $(BUILD)/tests/fuzz/ask.o $(GENERATE)
 # The faulty binaries are compiled anew where the table of phases counts.
-FAULTY   = $(patsubst src/%.c,$(BUILD)/faulty/%.o,$(wildcard src/pipeline/*.c src/check/proof/*.c src/judge/trial/*.c src/judge/guard/*.c src/judge/tune/*.c src/use/front/front.c)) \
+FAULTY   = $(patsubst src/%.c,$(BUILD)/faulty/%.o,$(wildcard src/pipeline/*.c src/check/proof/*.c src/judge/trial/*.c src/judge/guard/*.c src/judge/tune/*.c src/use/front/*.c)) \
            $(patsubst %.c,$(BUILD)/faulty/%.o,$(wildcard tests/fuzz/faults/*.c))
 N        = 1000
 FIRST    = 1

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,44 +22,16 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "judge/ptxas/child.h"
-#include "use/front/command.h"
+#include "use/front/front_inside.h"
 #include "use/front/limit.h"
-#include "use/front/log.h"
-#include "use/front/records.h"
 #include "judge/ptxas/real.h"
-#include "judge/ptxas/scratch.h"
 #include "base/source.h"
 #include "judge/guard/guard.h"
-#include "check/proof/proof.h"
 #include "version.h"
 
 /* The time after which the guard is taken for hanging: a kernel that is worth an hour of ptxas may be worth an hour
  * more. */
 enum { GUARD_SECONDS = 3600 };
-
-typedef enum Mode { MODE_OFF, MODE_ON, MODE_STRICT } Mode;
-
-typedef struct Front {
-    Arena arena;
-    const char *name;    /* its own, for messages */
-    const char *invoked; /* argv[0] */
-    bool launcher, cicc;
-    Mode mode;
-    bool again;    /* the call has come through a front already */
-    Words flags;   /* options of ptxopt: of PTXOPT_FLAGS, then of the command line */
-    Words command; /* the program and its arguments, and NULL */
-    Options options;
-    const char *real; /* path of the program */
-    FrontCommand asked;
-    double ptxas_limit;  /* seconds that ptxas may take for the input at the level asked for; 0: no limit */
-    const char *kernels; /* names of those in the input, if there is a limit */
-    const char *remarks, *remarks_folder; /* the file of --remarks and the folder of PTXOPT_REMARKS; NULL: none */
-    const char *records_of;               /* the text that they are about */
-    Scratch records, advice;              /* what goes there; remarks about ptxas, as FrontLog has them */
-    FunctionCounts *counts;               /* shared with the optimizer's process; functions 0: it has not ended well */
-    RemarkTaker taker;
-    FrontLog log;
-} Front;
 
 static void __attribute__((format(printf, 2, 3), noreturn)) fail(const Front *front, const char *format, ...)
 {
@@ -105,22 +76,13 @@ static void take_guard(Front *front)
     fail(front, "PTXOPT_GUARD takes on, off or search, not '%s'", text);
 }
 
-/* A variable that makes no sense is said in the log, or, where there is none, to the user; the build goes on. */
-static void warn(Front *front, const char *warning)
-{
-    const char *log = getenv("PTXOPT_LOG"), *before = front->log.warning;
-    if (!log || !*log)
-        fprintf(stderr, "%s: warning: %s\n", front->name, warning);
-    front->log.warning = before ? arena_printf(&front->arena, "%s; %s", before, warning) : warning;
-}
-
 static void take_ptxas_limit(Front *front, const char *input)
 {
     const char *warning = NULL;
     Str text;
     front->ptxas_limit = limit_of_ptxas(getenv("PTXOPT_PTXAS_LIMIT"), &warning);
     if (warning)
-        warn(front, warning);
+        front_warn(front, warning);
     if (front->ptxas_limit <= 0 || !source_read(input, &text))
         return;
     u32 kernels = limit_kernels(&front->arena, text, &front->kernels);
@@ -139,14 +101,14 @@ static void take_limit(Front *front, const char *input)
     front->options.cpu_limit =
         limit_seconds(getenv("PTXOPT_LIMIT"), bytes, o->prove != PROVING_NOT || o->pipeline.verify_each, &warning);
     if (warning)
-        warn(front, warning);
+        front_warn(front, warning);
 }
 
 /* Whoever sets SOURCE_DATE_EPOCH wants the same bytes from the same sources. */
 static void take_source_date(Front *front)
 {
     if (!front->options.pipeline.file_time && !options_source_date(&front->options.pipeline.file_time))
-        warn(front, "SOURCE_DATE_EPOCH is no number of seconds: it is not obeyed");
+        front_warn(front, "SOURCE_DATE_EPOCH is no number of seconds: it is not obeyed");
 }
 
 /* The words of PTXOPT_FLAGS: blanks stand between them. */
@@ -270,72 +232,6 @@ static void find_program(Front *front)
         front->command.v[0] = arena_copy(&front->arena, front->real, strlen(front->real));
 }
 
-/* ---- what is said of it --------------------------------------------------------------------------------------------- */
-
-static void tell(Scratch *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void take_advice(void *user, const Remark *remark)
-{
-    Front *front = user;
-    if (strcmp(remark->pass, "ptxas") == 0)
-        tell(&front->advice, "%s\t%s\t%s\n", remark->name, remark->function, remark->message);
-}
-
-/* Remarks go to a file without a name first: they are delivered with what they are about. */
-static void take_records(Front *front, const char *input)
-{
-    const char *log = getenv("PTXOPT_LOG"), *folder = getenv("PTXOPT_REMARKS");
-    const char *name = records_name(&front->arena, input);
-    front->log.source = name == input ? NULL : name;
-    front->options.pipeline.build_name = name;
-    front->remarks = front->options.remarks;
-    front->remarks_folder = folder && *folder ? folder : NULL;
-    if ((front->remarks || front->remarks_folder) && scratch_open(&front->records))
-        front->options.remarks = front->records.path;
-    if (!log || !*log || !scratch_open(&front->advice))
-        return;
-    front->taker = (RemarkTaker){take_advice, front};
-    front->options.pipeline.remark_taker = &front->taker;
-    front->options.wants_spills = true;
-    void *shared = mmap(NULL, sizeof *front->counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    front->options.counts = front->counts = shared == MAP_FAILED ? NULL : shared;
-}
-
-static void warn_of_records(Front *front, const char *path)
-{
-    warn(front, arena_printf(&front->arena, "the remarks cannot be written to '%s': %s", path, strerror(errno)));
-}
-
-/* `input` is what the text was that the remarks are about. */
-static void deliver_records(Front *front, const char *input)
-{
-    if (front->records.fd < 0)
-        return;
-    if (front->remarks && !records_append(front->remarks, &front->records))
-        warn_of_records(front, front->remarks);
-    if (front->remarks_folder &&
-        !records_write(&front->arena, front->remarks_folder, front->options.pipeline.build_name, input, &front->records))
-        warn_of_records(front, front->remarks_folder);
-    scratch_close(&front->records);
-}
-
-/* Writes the line of the log. Of a call that failed, nothing that the optimizer said holds. */
-static void finish(Front *front)
-{
-    bool good = strcmp(front->log.result, "optimized") == 0 || strcmp(front->log.result, "unchanged") == 0;
-    size_t bytes = 0;
-    char *said = good && front->advice.fd >= 0 ? scratch_read(&front->advice, &bytes) : NULL;
-    front->log.advice = said;
-    if (good && front->counts && front->counts->functions)
-        front->log.counts = front->counts;
-    if (good)
-        deliver_records(front, front->records_of);
-    front_log(&front->log);
-    free(said);
-    scratch_close(&front->advice);
-    front->log.advice = NULL;
-}
-
 /* ---- how a call ends -------------------------------------------------------------------------------------------- */
 
 /* The command at this level of ptxas. */
@@ -355,8 +251,8 @@ static void tell_slow(Front *front, double seconds, int level)
 {
     front->log.slow_kernels = front->kernels;
     front->log.level = level;
-    warn(front, arena_printf(&front->arena, "ptxas did not end within %g seconds over %s: it is assembled at -O%d", seconds,
-                             *front->kernels ? front->kernels : "the text", level));
+    front_warn(front, arena_printf(&front->arena, "ptxas did not end within %g seconds over %s: it is assembled at -O%d",
+                                   seconds, *front->kernels ? front->kernels : "the text", level));
 }
 
 /* Runs ptxas: at the level asked for, and, while it takes too long, at the one below. Its last run may take as long as it likes. The
@@ -375,8 +271,6 @@ static int run_ptxas(Front *front, Scratch *out, Scratch *error)
     return status;
 }
 
-static void copy_out(const Front *front, const Scratch *from, FILE *to);
-
 /* Assembles the original, and ends. Returns only where there are no temporary files. */
 static void assemble_within_limit(Front *front)
 {
@@ -387,9 +281,9 @@ static void assemble_within_limit(Front *front)
     int status = run_ptxas(front, &out, &error);
     front->log.run_ms = 1e3 * (clock_now() - start);
     front->log.status = child_exit_status(status);
-    finish(front);
-    copy_out(front, &out, stdout);
-    copy_out(front, &error, stderr);
+    front_finish(front);
+    front_copy_messages(front, &out, NULL, stdout);
+    front_copy_messages(front, &error, NULL, stderr);
     child_end_as(status, child_ended_by(status));
 }
 
@@ -401,7 +295,7 @@ static void __attribute__((noreturn)) pass_on(Front *front, const char *result, 
     if (front->ptxas_limit > 0)
         assemble_within_limit(front);
     front->log.status = -1;
-    finish(front);
+    front_finish(front);
     child_stop_signals();
     execv(front->real, front->command.v);
     int error = errno;
@@ -409,33 +303,12 @@ static void __attribute__((noreturn)) pass_on(Front *front, const char *result, 
     exit(error == ENOENT ? CHILD_CANNOT_RUN : CHILD_CANNOT_RUN - 1);
 }
 
-/* Copies messages. The name of the input as the user wrote it takes the place of `input`; NULL: nothing is replaced. */
-static void copy_messages(const Front *front, const Scratch *from, const char *input, FILE *to)
-{
-    size_t bytes = 0, len = input ? strlen(input) : 0;
-    char *text = scratch_read(from, &bytes), *at = text, *found;
-    while (text && input && (found = memmem(at, bytes - (size_t)(at - text), input, len))) {
-        fwrite(at, 1, (size_t)(found - at), to);
-        at = found + len;
-        if (*at >= '0' && *at <= '9') /* another descriptor */
-            fwrite(found, 1, len, to);
-        else
-            fputs(front->log.input, to);
-    }
-    if (text)
-        fwrite(at, 1, bytes - (size_t)(at - text), to);
-    free(text);
-    fflush(to);
-}
-
-static void copy_out(const Front *front, const Scratch *from, FILE *to) { copy_messages(front, from, NULL, to); }
-
 /* ptxopt could not do its part. Never returns, unless cicc, which has done its own, is in front of it. */
 static void give_up(Front *front, const char *reason, const Scratch *messages)
 {
     if (front->mode == MODE_STRICT) {
         if (messages)
-            copy_out(front, messages, stderr);
+            front_copy_messages(front, messages, NULL, stderr);
         fail(front, "%s (PTXOPT=strict)", reason);
     }
     if (!front->cicc)
@@ -526,9 +399,9 @@ static const char *assemble(Front *front, Scratch *text)
     if (good || ending || front->mode == MODE_STRICT) {
         front->log.result = good ? "optimized" : "failed";
         front->log.status = child_exit_status(status);
-        finish(front);
-        copy_messages(front, &out, text->path, stdout);
-        copy_messages(front, &error, text->path, stderr);
+        front_finish(front);
+        front_copy_messages(front, &out, text->path, stdout);
+        front_copy_messages(front, &error, text->path, stderr);
         if (!good && !ending)
             fprintf(stderr, "%s: error: %s did not assemble the optimized text (PTXOPT=strict)\n", front->name,
                     front->real);
@@ -539,145 +412,6 @@ static const char *assemble(Front *front, Scratch *text)
     return "the optimized text was not assembled";
 }
 
-/* The file that ptxas writes if no output is named. */
-static const char default_output[] = "elf.o";
-
-static bool copy_file(const char *from, const char *to)
-{
-    Str bytes;
-    if (!source_read(from, &bytes))
-        return false;
-    FILE *file = fopen(to, "wbe");
-    bool good = file && fwrite(bytes.p, 1, bytes.len, file) == bytes.len;
-    good = file && fclose(file) == 0 && good;
-    source_free(&bytes);
-    return good;
-}
-
-/* ---- the guard -------------------------------------------------------------------------------------------------- */
-
-/* How the process of the guard ends, and its files: what it says, and what is to be delivered. */
-typedef enum Guarded { GUARDED_TEXT, GUARDED_OPTIMIZED, GUARDED_ORIGINAL, GUARDED_TROUBLE } Guarded;
-
-typedef struct GuardFiles {
-    GuardDelivery delivery;
-    Scratch told; /* the trouble; or lines NAME, HOW, WHY with tabs between them */
-} GuardFiles;
-
-static void tell(Scratch *told, const char *format, ...)
-{
-    Arena arena = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    const char *text = arena_vprintf(&arena, format, arguments);
-    va_end(arguments);
-    (void)scratch_write(told, text, strlen(text));
-    arena_free(&arena);
-}
-
-/* Reports that the options ask for are of what is done in the end. */
-static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
-{
-    bool asked =
-        front->options.remarks || front->options.explain || front->options.stats != STATS_NONE || front->options.time;
-    if (!asked)
-        return true;
-    front->options.output = files->delivery.text.path;
-    if ((front->records.fd >= 0 && !scratch_clear(&front->records)) ||
-        (front->advice.fd >= 0 && !scratch_clear(&front->advice)))
-        return false;
-    return scratch_clear(&files->delivery.text) && scratch_clear(messages) && dup2(messages->fd, STDERR_FILENO) >= 0 &&
-           proof_optimize_file(&front->options) == TOOL_OK;
-}
-
-static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
-{
-    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
-                               front->asked.output_at};
-    child_end_on_signals();
-    GuardResult result = guard_run(&front->arena, &front->options, &command, &files->delivery);
-    if (result.held_back.n && !result.trouble && !report_again(front, files, messages))
-        result.trouble = "internal error of the optimizer";
-    if (result.trouble) {
-        tell(&files->told, "%s", result.trouble);
-        return GUARDED_TROUBLE;
-    }
-    for (u32 i = 0; i < result.held_back.n; i++)
-        tell(&files->told, "%s\t%s\t%s\n", result.held_back.v[i].name, result.held_back.v[i].how,
-             result.held_back.v[i].why);
-    for (u32 i = 0; i < result.spills.n && front->advice.fd >= 0; i++)
-        tell(&front->advice, "Spilled\t%s\t%s\n", result.spills.v[i].function, result.spills.v[i].advice);
-    return !result.is_judged ? GUARDED_TEXT : result.is_original ? GUARDED_ORIGINAL : GUARDED_OPTIMIZED;
-}
-
-static const char *deliver_guarded(Front *front, const GuardFiles *files, const char *result, const Scratch *messages)
-{
-    sigset_t old;
-    child_hold_signals(&old);
-    bool good = copy_file(files->delivery.cubin.path, front->asked.output ? front->asked.output : default_output);
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    if (!good)
-        return "the output could not be written";
-    copy_out(front, messages, stderr);
-    copy_messages(front, &files->delivery.out, files->delivery.text.path, stdout);
-    copy_messages(front, &files->delivery.error, files->delivery.text.path, stderr);
-    front->log.result = result;
-    front->log.status = 0;
-    finish(front);
-    return NULL;
-}
-
-/* Reads what the guard, in a process of its own, has decided. NULL: the text is to be assembled; or why it is not. Does not
- * return if that is done already. */
-static const char *take_verdict(Front *front, GuardFiles *files, int status, const Scratch *messages)
-{
-    size_t bytes = 0;
-    char *told = scratch_read(&files->told, &bytes);
-    const char *said = told ? arena_copy(&front->arena, told, bytes) : "", *trouble;
-    free(told);
-    if (status == -1)
-        return "no process for the guard";
-    if (WIFSIGNALED(status))
-        return arena_printf(&front->arena, "the guard was ended by signal %d", WTERMSIG(status));
-    front->log.held_back = said;
-    switch (WEXITSTATUS(status)) {
-    case GUARDED_TEXT: return NULL;
-    case GUARDED_OPTIMIZED: trouble = deliver_guarded(front, files, "optimized", messages); break;
-    case GUARDED_ORIGINAL: trouble = deliver_guarded(front, files, "unchanged", messages); break;
-    case GUARDED_TROUBLE: trouble = said; break;
-    default: trouble = "internal error of the guard"; break;
-    }
-    if (trouble) {
-        front->log.held_back = NULL;
-        return trouble;
-    }
-    exit(TOOL_OK);
-}
-
-static const char *run_guard(Front *front, const Scratch *text, Scratch *messages)
-{
-    GuardFiles files = {.delivery = {*text, {.fd = -1}, {.fd = -1}, {.fd = -1}}, .told = {.fd = -1}};
-    const char *trouble = "no temporary file";
-    double start = clock_now();
-    front->options.input = front->command.v[front->asked.input];
-    if (scratch_open(&files.delivery.cubin) && scratch_open(&files.delivery.out) && scratch_open(&files.delivery.error) &&
-        scratch_open(&files.told)) {
-        int pid = child_fork();
-        if (pid == 0)
-            _exit((int)guard_here(front, &files, messages));
-        int status = child_wait(pid);
-        front->log.run_ms = 1e3 * (clock_now() - start);
-        if (child_caught())
-            child_end_as(status, child_caught());
-        trouble = take_verdict(front, &files, status, messages);
-    }
-    scratch_close(&files.delivery.cubin);
-    scratch_close(&files.delivery.out);
-    scratch_close(&files.delivery.error);
-    scratch_close(&files.told);
-    return trouble;
-}
-
 static void __attribute__((noreturn)) front_for_ptxas(Front *front)
 {
     const char *input = front->command.v[front->asked.input];
@@ -686,17 +420,20 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
         pass_on(front, "bypassed", "the input is no file");
     take_limit(front, input);
     take_ptxas_limit(front, input);
-    take_records(front, input);
+    front_take_records(front, input);
     front->records_of = input;
     Scratch text = {.fd = -1}, messages = {.fd = -1};
     if (!scratch_open(&text) || !scratch_open(&messages))
         give_up(front, "no temporary file", NULL);
+    bool done = false;
     const char *reason = run_optimizer(front, input, text.path, &messages);
     if (!reason && front->options.guard_by && !text_equals_file(&text, input))
-        reason = run_guard(front, &text, &messages);
+        reason = front_guard(front, &text, &messages, &done);
+    if (done)
+        exit(TOOL_OK);
     if (reason)
         give_up(front, reason, &messages);
-    copy_out(front, &messages, stderr); /* what an option asked for: --stats */
+    front_copy_messages(front, &messages, NULL, stderr); /* what an option asked for: --stats */
     scratch_close(&messages);
     if (text_equals_file(&text, input)) {
         scratch_close(&text);
@@ -731,7 +468,7 @@ static void optimize_output(Front *front)
         return;
     front->log.reason = NULL;
     take_limit(front, path);
-    take_records(front, path);
+    front_take_records(front, path);
     if (!scratch_open(&messages) || !input_copy(path, &before)) {
         give_up(front, "no temporary file", NULL);
         return;
@@ -742,10 +479,10 @@ static void optimize_output(Front *front)
         give_up(front, reason, &messages);
     } else {
         front->log.result = text_equals_file(&before, path) ? "unchanged" : "optimized";
-        copy_out(front, &messages, stderr);
+        front_copy_messages(front, &messages, NULL, stderr);
     }
     if (!reason)
-        deliver_records(front, before.path);
+        front_deliver_records(front, before.path);
     scratch_close(&before);
     scratch_close(&messages);
 }
@@ -760,7 +497,7 @@ static void __attribute__((noreturn)) front_for_cicc(Front *front)
     front->log.result = "failed";
     if (!ending && front->log.status == 0)
         optimize_output(front);
-    finish(front);
+    front_finish(front);
     if (!ending)
         child_stop_signals();
     child_end_as(status, ending);

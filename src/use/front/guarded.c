@@ -1,0 +1,138 @@
+/* The guard of a call: a process of its own asks ptxas whether the optimized text is worse, and says what is to be delivered. */
+#define _GNU_SOURCE
+#include "use/front/front_inside.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/source.h"
+#include "judge/guard/guard.h"
+#include "judge/ptxas/child.h"
+
+/* How the process of the guard ends, and its files: what it says, and what is to be delivered. */
+typedef enum Guarded { GUARDED_TEXT, GUARDED_OPTIMIZED, GUARDED_ORIGINAL, GUARDED_TROUBLE } Guarded;
+
+typedef struct GuardFiles {
+    GuardDelivery delivery;
+    Scratch told; /* the trouble; or lines NAME, HOW, WHY with tabs between them */
+} GuardFiles;
+
+/* Reports that the options ask for are of what is done in the end. */
+static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
+{
+    bool asked =
+        front->options.remarks || front->options.explain || front->options.stats != STATS_NONE || front->options.time;
+    if (!asked)
+        return true;
+    front->options.output = files->delivery.text.path;
+    if ((front->records.fd >= 0 && !scratch_clear(&front->records)) ||
+        (front->advice.fd >= 0 && !scratch_clear(&front->advice)))
+        return false;
+    return scratch_clear(&files->delivery.text) && scratch_clear(messages) && dup2(messages->fd, STDERR_FILENO) >= 0 &&
+           proof_optimize_file(&front->options) == TOOL_OK;
+}
+
+static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
+{
+    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
+                               front->asked.output_at};
+    child_end_on_signals();
+    GuardResult result = guard_run(&front->arena, &front->options, &command, &files->delivery);
+    if (result.held_back.n && !result.trouble && !report_again(front, files, messages))
+        result.trouble = "internal error of the optimizer";
+    if (result.trouble) {
+        front_tell(&files->told, "%s", result.trouble);
+        return GUARDED_TROUBLE;
+    }
+    for (u32 i = 0; i < result.held_back.n; i++)
+        front_tell(&files->told, "%s\t%s\t%s\n", result.held_back.v[i].name, result.held_back.v[i].how,
+                   result.held_back.v[i].why);
+    for (u32 i = 0; i < result.spills.n && front->advice.fd >= 0; i++)
+        front_tell(&front->advice, "Spilled\t%s\t%s\n", result.spills.v[i].function, result.spills.v[i].advice);
+    return !result.is_judged ? GUARDED_TEXT : result.is_original ? GUARDED_ORIGINAL : GUARDED_OPTIMIZED;
+}
+
+/* The file that ptxas writes if no output is named. */
+static const char default_output[] = "elf.o";
+
+static bool copy_file(const char *from, const char *to)
+{
+    Str bytes;
+    if (!source_read(from, &bytes))
+        return false;
+    FILE *file = fopen(to, "wbe");
+    bool good = file && fwrite(bytes.p, 1, bytes.len, file) == bytes.len;
+    good = file && fclose(file) == 0 && good;
+    source_free(&bytes);
+    return good;
+}
+
+static const char *deliver_guarded(Front *front, const GuardFiles *files, const char *result, const Scratch *messages)
+{
+    sigset_t old;
+    child_hold_signals(&old);
+    bool good = copy_file(files->delivery.cubin.path, front->asked.output ? front->asked.output : default_output);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (!good)
+        return "the output could not be written";
+    front_copy_messages(front, messages, NULL, stderr);
+    front_copy_messages(front, &files->delivery.out, files->delivery.text.path, stdout);
+    front_copy_messages(front, &files->delivery.error, files->delivery.text.path, stderr);
+    front->log.result = result;
+    front->log.status = 0;
+    front_finish(front);
+    return NULL;
+}
+
+/* Reads what the guard, in a process of its own, has decided. Answers as front_guard(). */
+static const char *take_verdict(Front *front, GuardFiles *files, int status, const Scratch *messages, bool *done)
+{
+    size_t bytes = 0;
+    char *told = scratch_read(&files->told, &bytes);
+    const char *said = told ? arena_copy(&front->arena, told, bytes) : "", *trouble;
+    free(told);
+    if (status == -1)
+        return "no process for the guard";
+    if (WIFSIGNALED(status))
+        return arena_printf(&front->arena, "the guard was ended by signal %d", WTERMSIG(status));
+    front->log.held_back = said;
+    switch (WEXITSTATUS(status)) {
+    case GUARDED_TEXT: return NULL;
+    case GUARDED_OPTIMIZED: trouble = deliver_guarded(front, files, "optimized", messages); break;
+    case GUARDED_ORIGINAL: trouble = deliver_guarded(front, files, "unchanged", messages); break;
+    case GUARDED_TROUBLE: trouble = said; break;
+    default: trouble = "internal error of the guard"; break;
+    }
+    *done = !trouble;
+    if (trouble)
+        front->log.held_back = NULL;
+    return trouble;
+}
+
+const char *front_guard(Front *front, const Scratch *text, Scratch *messages, bool *done)
+{
+    GuardFiles files = {.delivery = {*text, {.fd = -1}, {.fd = -1}, {.fd = -1}}, .told = {.fd = -1}};
+    const char *trouble = "no temporary file";
+    double start = clock_now();
+    *done = false;
+    front->options.input = front->command.v[front->asked.input];
+    if (scratch_open(&files.delivery.cubin) && scratch_open(&files.delivery.out) && scratch_open(&files.delivery.error) &&
+        scratch_open(&files.told)) {
+        int pid = child_fork();
+        if (pid == 0)
+            _exit((int)guard_here(front, &files, messages));
+        int status = child_wait(pid);
+        front->log.run_ms = 1e3 * (clock_now() - start);
+        if (child_caught())
+            child_end_as(status, child_caught());
+        trouble = take_verdict(front, &files, status, messages, done);
+    }
+    scratch_close(&files.delivery.cubin);
+    scratch_close(&files.delivery.out);
+    scratch_close(&files.delivery.error);
+    scratch_close(&files.told);
+    return trouble;
+}
