@@ -44,6 +44,12 @@ static inline bool strictly_dominates(const DomTree *t, const Block *a, const Bl
     return a != b && dominates(t, a, b);
 }
 
+/* Whether every path to b executes a before it. No instruction dominates itself. */
+static inline bool instr_dominates(const DomTree *t, const Instr *a, const Instr *b)
+{
+    return a->block == b->block ? instr_precedes(a, b) : dominates(t, a->block, b->block);
+}
+
 /* Reflexive, of dominators; NULL: one of them is not in the tree. */
 Block *dom_nearest_common(const DomTree *t, Block *a, Block *b);
 

@@ -346,16 +346,17 @@ static u32 most_registers_in(const Live *l, const Block *b)
     return registers;
 }
 
-bool live_exceeds(const Live *l, u32 limit, Arena *scratch)
+u32 live_most_words(const Live *l, u32 limit, Arena *scratch)
 {
     BitSet live = bitset_new(scratch, l->fn->regs.n);
-    u32 widest = 0;
-    bool exceeds = false;
+    u32 widest = 0, most = 0;
     for (RegId reg = 1; reg < l->fn->regs.n; reg++)
         widest = live_words_of(l, reg) > widest ? live_words_of(l, reg) : widest;
-    for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && !exceeds; b = b->next)
-        exceeds = (u64)most_registers_in(l, b) * widest > limit && most_words_in(l, b, &live) > limit;
-    return exceeds;
+    for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && most <= limit; b = b->next) {
+        u32 words = (u64)most_registers_in(l, b) * widest > most ? most_words_in(l, b, &live) : 0;
+        most = words > most ? words : most;
+    }
+    return most;
 }
 
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)

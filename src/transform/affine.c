@@ -22,12 +22,6 @@ Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg)
     return once && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
 }
 
-/* Whether a is executed before b in an iteration, where every iteration executes both once. */
-static bool comes_before(Analyses *an, const Instr *a, const Instr *b)
-{
-    return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(an), a->block, b->block);
-}
-
 /* ---- operations ---------------------------------------------------------------------------------------------------- */
 
 static u32 register_bits(const Function *fn, RegId reg) { return type_bits(fn_reg(fn, reg)->type); }
@@ -74,7 +68,7 @@ static bool find_step(Analyses *an, const Loop *loop, RegId reg, const Instr *de
         if (of == reg)
             return true;
         const Instr *next = affine_definition(an, loop, of);
-        if (!next || !comes_before(an, next, def))
+        if (!next || !instr_dominates(an_dom(an), next, def))
             return false;
         def = next;
     }
@@ -193,7 +187,7 @@ static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affi
     const Instr *def = affine_definition(s->an, s->loop, reg);
     if (!def)
         return false;
-    bool before = comes_before(s->an, def, at);
+    bool before = instr_dominates(an_dom(s->an), def, at);
     u64 step;
     if (find_step(s->an, s->loop, reg, def, &step)) {
         value->step = step;

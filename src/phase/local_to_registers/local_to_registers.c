@@ -69,15 +69,8 @@ static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
 /* 32-bit registers of a thread that are free at every point of the function. */
 static u32 free_words(const LocalVariables *l)
 {
-    u32 limit = ptxas_thread_registers(l->fn), low = 0, high = limit;
-    while (low < high) {
-        u32 middle = low + (high - low + 1) / 2;
-        if (live_exceeds(an_live(l->an), limit - middle, l->an->scratch))
-            high = middle - 1;
-        else
-            low = middle;
-    }
-    return low;
+    u32 limit = ptxas_thread_registers(l->fn), most = live_most_words(an_live(l->an), limit, l->an->scratch);
+    return most < limit ? limit - most : 0;
 }
 
 /* Why the variable stays; NULL: it goes, or some of its slots do. */

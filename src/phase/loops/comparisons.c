@@ -97,7 +97,7 @@ static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
     if (def)
         return def;
     def = loop_sums_definition(s, reg);
-    return def && def->block != at->block && loop_sums_precedes(s, def, at) ? def : NULL;
+    return def && def->block != at->block && instr_dominates(an_dom(s->an), def, at) ? def : NULL;
 }
 
 static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds)

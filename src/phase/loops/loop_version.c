@@ -479,7 +479,7 @@ static bool is_countable(const Version *v)
     for (u32 k = 1; compare && compare->op->opcode == OPC_SETP && k <= 2; k++) {
         RegId reg = operand_plain_register(instr_operand(compare, k));
         const Instr *step = reg ? loop_sums_definition(&v->sums, reg) : NULL;
-        if (step && instr_reads(step, reg) && loop_sums_precedes(&v->sums, step, compare))
+        if (step && instr_reads(step, reg) && instr_dominates(an_dom(v->sums.an), step, compare))
             return true;
     }
     return false;

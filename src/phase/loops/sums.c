@@ -62,11 +62,6 @@ Instr *loop_sums_definition(const LoopSums *s, RegId reg)
     return def && !def->guard && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
 }
 
-bool loop_sums_precedes(const LoopSums *s, const Instr *a, const Instr *b)
-{
-    return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(s->an), a->block, b->block);
-}
-
 static u32 register_bits(const LoopSums *s, RegId reg)
 {
     Type type = fn_reg(s->an->fn, reg)->type;
@@ -259,7 +254,7 @@ static bool find_step(LoopSums *s, RegId reg, const Instr *def, LinearId *step)
         if (one.of == reg)
             return true;
         const Instr *next = loop_sums_definition(s, one.of);
-        if (!next || !loop_sums_precedes(s, next, def))
+        if (!next || !instr_dominates(an_dom(s->an), next, def))
             return false;
         def = next;
     }
@@ -383,7 +378,7 @@ static bool register_sum(LoopSums *s, const Instr *at, RegId reg, LoopSum *sum)
         def = local_definition(at, reg);
         return def && result_of(s, def, sum);
     }
-    bool before = loop_sums_precedes(s, def, at);
+    bool before = instr_dominates(an_dom(s->an), def, at);
     if (find_step(s, reg, def, &sum->step)) {
         sum->start = entry_of(s, reg, ENTRY_DEPTH);
         if (before)

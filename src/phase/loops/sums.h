@@ -42,8 +42,6 @@ void loop_sums_free(LoopSums *s);
 /* The only instruction of the loop that writes reg, if it is unguarded and writes all of it; NULL: there is none. */
 Instr *loop_sums_definition(const LoopSums *s, RegId reg);
 bool loop_sums_is_invariant(const LoopSums *s, RegId reg);
-/* Whether a is executed before b in each iteration in which b is executed. */
-bool loop_sums_precedes(const LoopSums *s, const Instr *a, const Instr *b);
 
 /* Finds the value of a constant, or of a register of `bits` (32 or 64), right before `at`. False: it is not known. */
 bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum);

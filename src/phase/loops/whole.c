@@ -58,16 +58,11 @@ static bool value_at_start(Round *r, RegId reg, u64 *value)
     return reg == r->counter;
 }
 
-static bool is_before(Analyses *an, const Instr *a, const Instr *b)
-{
-    return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(an), a->block, b->block);
-}
-
 /* The register right before `at`, which every iteration executes once. */
 static bool value_of(Round *r, const Instr *at, RegId reg, u64 *value)
 {
     const Instr *def = affine_definition(r->an, r->loop, reg);
-    if (def && is_before(r->an, def, at))
+    if (def && instr_dominates(an_dom(r->an), def, at))
         return r->left-- > 1 && result_of(r, def, value);
     return (def || affine_is_invariant(r->loop, reg)) && value_at_start(r, reg, value);
 }
