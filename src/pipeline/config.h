@@ -61,7 +61,7 @@ struct PipelineConfig {
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
     i64 bisect_limit;    /* the number of rewrites allowed, or BISECT_ALL or BISECT_OFF */
-    bool verify_each;    /* builds with PTXOPT_DEBUG always verify, but for `threads` */
+    bool verify_each;    /* builds with PTXOPT_DEBUG always verify, except `threads` */
     u64 file_time;       /* of --reproducible: of each .file directive without a time; 0: it stays without */
     bool reprint;        /* how --print-before and --print-after print */
     bool optimize_debug; /* optimize modules for debuggers, too */

@@ -10,7 +10,8 @@ typedef struct Explanation Explanation;
 /* `next` gets every remark, too; NULL: nobody does. */
 Explanation *explain_begin(Arena *arena, const RemarkTaker *next);
 const RemarkTaker *explain_taker(const Explanation *explanation);
-/* After the run over m: functions that changed come first, those with the most rewrites before others. Of many, the first ones are shown. */
+/* Is called after the run over m. Functions that changed come first, those with the most rewrites before others. Of many, the first
+ * ones are shown. */
 void explain_print(FILE *out, Explanation *explanation, const Module *m, const char *file);
 void explain_end(Explanation *explanation);
 

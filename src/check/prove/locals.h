@@ -11,7 +11,8 @@
  *
  * Sound: such a variable's address is computed by unguarded additions of constants. The register that holds it is read in the
  * same block, or has no other write; and it is read nowhere but there and in the brackets of weak loads and stores. So each of
- * these is of one place that is known, and nothing else can be of it. A load returns what the last store left there. Other threads have a variable of their own. */
+ * these is of one place that is known, and nothing else can be of it. A load returns what the last store left there. Other
+ * threads have a variable of their own. */
 void prove_drop_locals(Function *before, const Function *after);
 
 /* The variables, as SymIds, that instructions of the function name. */

@@ -12,7 +12,7 @@
  *
  * Sound: let d be at least 1, r = floor((2^32 - 1) / d), so that r d = 2^32 - 1 - e with 0 <= e < d, and a < 2^32. Then
  * a / d - a r / 2^32 = a (2^32 - r d) / (2^32 d) = a (1 + e) / (2^32 d) < (1 + e) / d <= 1. So q0 = floor(a r / 2^32) is
- * floor(a / d) or one less, m0 = a - q0 d is less than 2 d, and nothing wraps but where 2 d does: m0 is then a - q0 d <= a
+ * floor(a / d) or one less, m0 = a - q0 d is less than 2 d, and nothing wraps except where 2 d does: m0 is then a - q0 d <= a
  * < 2^32 all the same. One correction is exact. PTX leaves the quotient and the remainder by zero to the machine; ptxas has all
  * ones for both, of either sign, and so has the rewritten code (tests/ptxas/DIVISIONS.md).
  *
@@ -27,7 +27,7 @@
  * the loop it makes one such division of the reciprocal. div and rem of the same operands share the estimate.
  *
  * Declines: divisors that are constants, which ptxas divides by in fewer instructions; guarded divisions; divisors by which nothing
- * divides in every iteration, but for divisions of 32 bits that compilers write beside one of 64 bits; loops with loops inside, or
+ * divides in every iteration, except divisions of 32 bits that compilers write beside one of 64 bits; loops with loops inside, or
  * beside deeper ones, where the time is; loops into which too many registers are live. */
 #include "ir/builder.h"
 #include "ir/inspect.h"
@@ -51,7 +51,7 @@ static RegId compare(const Builder *at, Cmp cmp, Type type, Operand a, Operand b
     return build_binary(at, OPC_SETP, (OpParts){.cmp = cmp, .type = {type}}, TYPE_PRED, a, b);
 }
 
-/* In the register `to`; 0: in a new one. */
+/* Chooses by a predicate, in the register `to`; 0: in a new one. */
 static Operand choose(const Builder *at, RegId to, Operand yes, Operand no, RegId which)
 {
     Operand slots[] = {register_operand(to ? to : reg_new(at->fn, TYPE_B32)), yes, no, register_operand(which)};

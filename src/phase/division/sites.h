@@ -12,7 +12,7 @@ typedef struct Divisor {
     bool is_signed;
     bool may_be_zero; /* in front of some division */
     bool always;      /* some division by it is executed in every iteration */
-    /* Built. */
+    /* These registers stand in front of the loop once they are built. */
     RegId value;      /* the divisor in front of the loop */
     RegId magnitude;  /* its absolute value, if it is signed */
     RegId reciprocal; /* (2^32 - 1) / magnitude */
@@ -29,7 +29,7 @@ typedef struct Division {
     u32 divisor;   /* its place in Divisions.divisors */
     bool is_remainder;
     bool may_be_zero; /* the divisor */
-    /* Built; that of an earlier division of the same operands. */
+    /* These are built for it, or for an earlier division of the same operands. */
     RegId magnitude; /* the dividend's absolute value, if it is signed */
     RegId estimate;  /* the quotient of the magnitudes, or one less */
     RegId remainder; /* what the estimate leaves */

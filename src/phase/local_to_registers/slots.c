@@ -70,7 +70,7 @@ static void find_stays(LocalVariables *l)
 
 /* ---- slots ----------------------------------------------------------------------------------------------------- */
 
-/* Operand of element k. */
+/* The operand of element k. */
 static const Operand *element(const LocalAccess *a, u32 k)
 {
     const Operand *data = instr_operand(a->i, a->i->op->opcode == OPC_LD ? 0 : 1);

@@ -305,7 +305,7 @@ static void look_at(LocalVariables *l, Instr *i)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-/* Addresses come before their readers in this order, but for readers of which nothing is known. */
+/* Addresses come before their readers in this order, except before readers of which nothing is known. */
 static void find_addresses(LocalVariables *l)
 {
     const Order *order = an_order(l->an);

@@ -226,7 +226,7 @@ static void require_predicate(Test *t, RegId reg, bool holds)
     t->all = more ? sum_emit(&t->sums, 1, OPC_AND, parts, TYPE_PRED, (Operand[]){t->all, p}, 2) : p;
 }
 
-/* x op y as unsigned numbers. */
+/* Computes x op y of unsigned numbers. */
 static Operand apply(Test *t, Opcode opcode, u32 bits, Operand x, Operand y)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
@@ -242,7 +242,7 @@ static Operand apply(Test *t, Opcode opcode, u32 bits, Operand x, Operand y)
     return sum_emit(&t->sums, cost, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
-/* 32 bits to 64. */
+/* Extends 32 bits to 64. */
 static Operand widen(Test *t, Operand x, bool is_signed)
 {
     if (x.kind == OPND_IMM)
@@ -373,7 +373,7 @@ static Operand build_factor(Test *t, const DecideGroup *g)
     return low_half(t, f);
 }
 
-/* times * factor + more, in 64 bits. */
+/* Computes times * factor + more in 64 bits. */
 static Operand build_way(Test *t, Operand times, Operand factor, Operand more)
 {
     if (times.kind == OPND_IMM) {
@@ -391,7 +391,7 @@ static Operand build_way(Test *t, Operand times, Operand factor, Operand more)
     return none ? product : apply(t, OPC_ADD, 64, product, more);
 }
 
-/* Numbers of the compared width: their distance to the bound, or to the end of their range, is compared. */
+/* Compares the distance of numbers of the compared width to the bound, or to the end of their range. */
 static void require_same_width(Test *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
@@ -435,7 +435,7 @@ static Operand build_multiplied_times(Test *t, const DecideGroup *g, bool sgn, O
     return times;
 }
 
-/* Numbers of 32 bits, which rise: the last one is computed in 64 bits. */
+/* Requires the comparison of numbers of 32 bits that rise; the last one is computed in 64 bits. */
 static void require_rising(Test *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
 {
     const SumCompare *c = &g->compare;
@@ -447,7 +447,7 @@ static void require_rising(Test *t, const DecideGroup *g, bool sgn, u64 most, Op
     require(t, above ? last : start, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
-/* The same of numbers that fall. */
+/* Requires the same of numbers that fall. */
 static void require_falling(Test *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
 {
     const SumCompare *c = &g->compare;
