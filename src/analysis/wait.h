@@ -39,8 +39,8 @@ Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const
 Waits *waits_copy(Arena *arena, const Waits *of);
 /* The WaitEnds of one instruction; the end of its block not included. */
 u8 instr_ends(const Instr *i, const Summaries *summaries);
-/* Whether i, with these effects, reads what a thread may wait for: in a loop that waits, or in a callee that does. Who waits there orders what other
- * threads do as a strong operation does. */
+/* Whether i, with these effects, reads what a thread may wait for: in a loop that waits, or in a callee that does. Who waits there
+ * orders what other threads do as a strong operation does. */
 bool wait_polls(const Waits *w, const Loops *loops, const Instr *i, const Effects *e);
 /* Whether one of these EffectWaits may be ended by one of these WaitEnds, directly or through a third thread. */
 bool wait_may_end(const Waits *w, u8 waits, u8 ends);

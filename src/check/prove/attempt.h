@@ -39,7 +39,8 @@ void prove_init(Prover *p);
 void prove_free(Prover *p);
 /* Whether the attempt takes the steps of `old`, which came to its limit of lone joins no more than this one will. */
 bool prove_takes_same_steps(const Attempt *a, const Attempt *old);
-/* One attempt, made again where threads wait too early only before events that no other thread sees. The verdict's texts are in the arena. */
+/* One attempt, made again where threads wait too early only before events that no other thread sees. The verdict's texts
+ * are in the arena. */
 ProveVerdict prove_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena);
 
 /* ---- refutation (refute.c) ---- */
