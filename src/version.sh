@@ -10,6 +10,6 @@ else
     commit=$(printf '%s\n' "$archived" | sed -n 's/^\([0-9a-f]\{12\}\).*/\1/p')
 fi
 cat <<END
-#define PTXOPT_VERSION "0.1.0"
+#define PTXOPT_VERSION "0.2.0"
 #define PTXOPT_COMMIT "${commit:-unknown}"
 END

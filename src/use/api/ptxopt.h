@@ -68,7 +68,7 @@ PTXOPT_API const char *ptxopt_messages(const ptxopt_result *result,
 PTXOPT_API int ptxopt_changed(const ptxopt_result *result);
 PTXOPT_API void ptxopt_free(ptxopt_result *result);
 
-/* "0.1.0" and the commit, as `ptxopt --version` has them: for keys of caches. */
+/* "0.2.0" and the commit, as `ptxopt --version` has them: for keys of caches. */
 PTXOPT_API const char *ptxopt_version(void);
 /* PTXOPT_ABI of the library that is loaded. */
 PTXOPT_API int ptxopt_abi(void);
