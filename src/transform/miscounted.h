@@ -15,7 +15,8 @@
 BitSet miscounted_loops(Analyses *an);
 
 /* Whether the function has a loop of the first kind, so that no test of its loops may change its form; or would have one if the
- * instructions of `moves`, by Instr.origin, became moves between registers. moves may be NULL: there are none. It needs AN_LOOPS only. */
+ * instructions of `moves`, by Instr.origin, became moves between registers, or went. moves may be NULL: there are none. It needs
+ * AN_LOOPS only. */
 bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves);
 
 #endif

@@ -42,6 +42,7 @@ typedef struct Loop {
     bool late;      /* the step stands after the comparison */
     bool negated;   /* the branch has @!p */
     bool leaves;    /* the branch leaves the loop, and a jump leads back */
+    bool barrier;   /* the body has one, which orders nothing */
     Test test;
     Body body;
     int64_t start, bound, step;
@@ -145,6 +146,8 @@ static void print_body(const Loop *l, const char *v, const char *n)
     char number[32];
     snprintf(number, sizeof number, l->wide_value ? "0x%" PRIx64 : "%" PRId64,
              l->wide_value ? l->value : (u64)(int32_t)l->value);
+    if (l->barrier)
+        puts("\tbar.sync 0;");
     switch (l->body) {
     case BODY_SET: printf("\tmov.u%s %s, %s;\n", bits, v, number); break;
     case BODY_ADD: printf("\tadd.s%s %s, %s, %s;\n", bits, v, v, number); break;
@@ -213,7 +216,7 @@ static u64 print_end(unsigned form, u64 constant, u64 v, bool wide)
 static void print_constant(unsigned number)
 {
     Loop loops[3];
-    bool goes_on[3], wide = !draw(5);
+    bool goes_on[3], wide = !draw(5), barriers = !draw(4);
     unsigned count = 1 + draw(3), form = draw(5);
     u64 first = draw(2) ? 0 : values[draw(9)], v = first, counter, constant = draw(2) ? 1000 : 7;
     for (unsigned k = 0; k < count; k++) {
@@ -221,6 +224,7 @@ static void print_constant(unsigned number)
         do {
             v = before;
             loops[k] = draw_loop(wide);
+            loops[k].barrier = barriers;
             goes_on[k] = draw(2);
         } while (!run_loop(&loops[k], goes_on[k], &v, &counter));
     }

@@ -29,7 +29,8 @@
  * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
  * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
  * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are; before sm_90,
- * in loops that count, which ptxas would not unroll any more. Outside of loops, a barrier between loads from global memory and
+ * in loops that count, which ptxas would not unroll any more. Loops that would be left with arithmetic on constants, of which
+ * ptxas folds some wrongly (transform/miscounted.h). Outside of loops, a barrier between loads from global memory and
  * stores to shared memory, at least PTXAS_IN_FLIGHT of each: it keeps the loads in flight together. Measured on the corpus
  * (13.0, sm_80 and 90): of 40 such kernels 8 got worse by up to 35 %, and all together by 0.3 %. */
 #include <stdlib.h>
@@ -39,6 +40,7 @@
 #include "phase/barrier/flow.h"
 #include "phase/barrier/of_warp.h"
 #include "target/ptxas.h"
+#include "transform/miscounted.h"
 
 enum { SEARCH_LIMIT = 1 << 20 /* steps in a function to find the accesses that remarks name */ };
 
@@ -59,6 +61,7 @@ typedef struct Elim {
     BarrierCandidate *candidates;
     u32 count;
     u32 steps;
+    bool constant_loop; /* without its barriers, a loop would compute with constants alone */
     OfWarp of_warp;
 } Elim;
 
@@ -280,6 +283,22 @@ static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
     return c->depth == 0 && has_stores_below(e, c->barrier) && has_loads_above(e, c->barrier);
 }
 
+/* ---- loops of constants -------------------------------------------------------------------------------------------- */
+
+/* Whether a loop would be left with arithmetic on constants alone, which ptxas folds wrongly in some of its forms. */
+static bool makes_constant_loop(const Elim *e)
+{
+    BitSet goes = bitset_new(e->an->scratch, e->an->fn->origins + 1);
+    bool in_loops = false;
+    for (u32 k = 0; k < e->count; k++) {
+        in_loops |= e->candidates[k].depth > 0;
+        bitset_add(&goes, e->candidates[k].barrier->origin);
+    }
+    return in_loops && miscounted_has_constant_loop(e->an, &goes);
+}
+
+static bool keeps_loop(const Elim *e, const BarrierCandidate *c) { return e->constant_loop && c->depth > 0; }
+
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
 /* Whether the barrier pairs with itself in all threads, so that only accesses decide whether it may go. */
@@ -299,7 +318,7 @@ static bool may_go(const Elim *e, const BarrierCandidate *c)
 
 static bool try_remove(Elim *e, BarrierCandidate *c)
 {
-    if (!may_go(e, c) || keeps_loads_in_flight(e, c) || !phase_may_rewrite(e->run))
+    if (!may_go(e, c) || keeps_loop(e, c) || keeps_loads_in_flight(e, c) || !phase_may_rewrite(e->run))
         return false;
     report_removed(e, c);
     instr_remove(c->barrier);
@@ -329,7 +348,7 @@ static bool try_weaken(Elim *e, BarrierCandidate *c)
 {
     Function *fn = e->an->fn;
     u32 lanes = function_warp_lanes(fn);
-    if (!lanes || !e->flow || !pairs_with_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
+    if (!lanes || !e->flow || !pairs_with_itself(e, c) || keeps_loop(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
         starts_clock(e->flow, c->segment) ||
         !phase_rewrite_at(e->run, "BarrierOfWarp", c->barrier,
                           "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s", lanes,
@@ -373,6 +392,9 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
         report_kept(e, "BarrierNeeded", c->barrier, "what follows depends on which threads of a warp are together");
     } else if (starts_clock(e->flow, c->segment)) {
         report_kept(e, "BarrierNeeded", c->barrier, "what follows measures time, and starts with the threads together");
+    } else if (keeps_loop(e, c)) {
+        report_kept(e, "BarrierOfConstants", c->barrier,
+                    "without it a loop would compute with constants alone, and ptxas folds some of these wrongly");
     } else if (keeps_loads_in_flight(e, c)) {
         report_kept(e, "BarrierOfLoads", c->barrier, "without it ptxas would wait for the loads above one after the other");
     }
@@ -491,6 +513,7 @@ static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *r
     e.of_warp = of_warp_new(an, run);
     collect(&e);
     sort_candidates(&e);
+    e.constant_loop = makes_constant_loop(&e);
     if (some_pair_with_themselves(&e))
         e.flow = flow_compute(e.reach, run->sink->wants_remarks);
     PhaseResult result = remove_candidates(&e);
