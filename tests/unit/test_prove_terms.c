@@ -222,9 +222,7 @@ static void check_values(Rig *r)
 
 static void free_rig(Rig *r)
 {
-    vec_free(&r->p.facts);
-    vec_free(&r->p.fact_of);
-    vec_free(&r->p.learned);
+    prove_facts_free(&r->p.facts);
     prove_terms_free(&r->p.t);
     intern_free(&r->p.names);
     arena_free(&r->arena);

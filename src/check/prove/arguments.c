@@ -38,14 +38,14 @@ static void push(Prover *p, ProveSide side, Cell c)
 {
     Cell *made = arena_new(p->arena, Cell);
     *made = c;
-    made->next = p->cells[side];
-    p->cells[side] = made;
+    made->next = p->path.cells[side];
+    p->path.cells[side] = made;
 }
 
 /* The value that the variable holds there. If it is not known, the answer is 0, and the path has a fault. */
 static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
 {
-    const Cell *c = p->cells[side];
+    const Cell *c = p->path.cells[side];
     while (c && c != &prove_cells_lost && !(c->sym == sym && overlaps(c, offset, bits)))
         c = c->next;
     if (c && c != &prove_cells_lost && c->bits == 0) /* returned by a call: each part is another unknown */
@@ -124,7 +124,7 @@ static u32 visible_bytes(const Known *newer, const Cell *c)
 static Known find_known(const Prover *p, ProveSide side, SymId sym)
 {
     Known known = {0};
-    const Cell *c = p->cells[side];
+    const Cell *c = p->path.cells[side];
     for (; c && c != &prove_cells_lost; c = c->next) {
         if (c->sym != sym)
             continue;
@@ -186,6 +186,6 @@ bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after
 
 void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after)
 {
-    push(p, PROVE_BEFORE, (Cell){.sym = before->id, .owner = p->at->id, .call = call, .result = n});
-    push(p, PROVE_AFTER, (Cell){.sym = after->id, .owner = p->at->id, .call = call, .result = n});
+    push(p, PROVE_BEFORE, (Cell){.sym = before->id, .owner = p->product.at->id, .call = call, .result = n});
+    push(p, PROVE_AFTER, (Cell){.sym = after->id, .owner = p->product.at->id, .call = call, .result = n});
 }

@@ -5,6 +5,15 @@
 
 #include "check/prove/prover.h"
 
+/* A part of a parameter variable of a call that was written, or, without bits, all that a call returned in it. */
+struct Cell {
+    SymId sym;
+    u32 offset, bits;
+    Term term;
+    u32 owner, call, result; /* of what was returned: node, number of the call, and which of its results */
+    const Cell *next;        /* older */
+};
+
 /* Whether the instruction reads or writes such a variable. */
 bool prove_is_argument(const Machine *m, const Instr *i);
 /* One whose guard holds on this path. */

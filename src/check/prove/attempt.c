@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-#include "check/prove/barrier.h"
-#include "check/prove/explore.h"
 #include "check/prove/locals.h"
 #include "check/prove/term_division.h"
 
-enum { LATE_TRIES = 3 };
+enum { LATE_TRIES = 3, STEPS_BASE = 200000, STEPS_EACH = 400 };
 
 /* Name, parameters and directives: everything up to the brace. */
 static bool same_head(const Function *f, const Function *g)
@@ -82,6 +80,22 @@ bool prove_init_sides(Prover *p, Pair *pair)
     return !pair->too_large;
 }
 
+static u32 count_instructions(const Function *fn)
+{
+    u32 n = 0;
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            n++;
+    return n;
+}
+
+static u32 steps_allowed(const Pair *pair, const ProveOptions *options)
+{
+    u64 each = options->limit ? options->limit : STEPS_EACH;
+    u64 limit = STEPS_BASE + each * (count_instructions(pair->before) + count_instructions(pair->after));
+    return limit > UINT32_MAX / 2 ? UINT32_MAX / 2 : (u32)limit;
+}
+
 static void prove_pair(Prover *p, Pair *pair)
 {
     Function *before = pair->before, *after = pair->after;
@@ -96,20 +110,22 @@ static void prove_pair(Prover *p, Pair *pair)
     const Instr *old = unknown_instruction(before), *unknown = old ? old : unknown_instruction(after);
     if (unknown) {
         prove_fail(p, PROVE_UNKNOWN, "construct: `%.100s` is not known", unknown->op->text->text);
-        p->verdict->is_suspect = !old;
+        p->outcome.verdict->is_suspect = !old;
         return;
     }
     if (!prove_init_sides(p, pair)) {
         prove_fail(p, PROVE_UNKNOWN, "limit: %s", pair->too_large);
         return;
     }
+    p->plan.step_limit = steps_allowed(pair, p->options);
     prove_threads_init(p);
     prove_explore(p);
-    if (p->failed)
+    if (p->outcome.failed)
         return;
     prove_threads_done(p);
-    p->only_threads = p->failed;
-    if (!p->failed)
+    if (p->outcome.failed)
+        prove_blame_threads(p);
+    else
         prove_barriers(p);
 }
 
@@ -117,43 +133,20 @@ void prove_init(Prover *p)
 {
     intern_init(&p->names, p->arena);
     prove_terms_init(&p->t, p->arena, &p->names);
-    vec_push(&p->nodes, ((Node *)NULL));
-    vec_push(&p->groups, ((VecU32){0}));
+    prove_product_init(&p->product);
+    prove_groups_init(&p->groups);
 }
 
 void prove_free(Prover *p)
 {
     for (u32 side = 0; side < 2; side++)
         prove_machine_free(&p->side[side]);
-    for (u32 k = 1; k < p->nodes.n; k++) {
-        vec_free(&p->nodes.v[k]->arrivals);
-        vec_free(&p->nodes.v[k]->next);
-    }
-    for (u32 k = 0; k < p->groups.n; k++)
-        vec_free(&p->groups.v[k]);
-    vec_free(&p->facts);
-    vec_free(&p->accesses);
-    vec_free(&p->fact_of);
-    vec_free(&p->learned);
-    vec_free(&p->nodes);
-    vec_free(&p->queue);
-    vec_free(&p->groups);
-    vec_free(&p->at_events);
-    vec_free(&p->passings);
-    vec_free(&p->newest_passing);
-    fnvmap_free(&p->at_event_of);
-    fnvmap_free(&p->passing_of);
-    for (u32 k = 0; k < p->waiting.n; k++)
-        vec_free(&p->waiting.v[k]);
-    vec_free(&p->waiting);
-    vec_free(&p->more_late);
-    vec_free(&p->matched);
-    fnvmap_free(&p->node_of);
-    fnvmap_free(&p->group_of);
-    fnvmap_free(&p->group_ops);
-    fnvmap_free(&p->answers);
-    fnvmap_free(&p->edge_answers);
-    prove_callees_free(&p->callees);
+    prove_facts_free(&p->facts);
+    prove_product_free(&p->product);
+    prove_groups_free(&p->groups);
+    prove_notes_free(&p->notes);
+    prove_threads_free(&p->threads);
+    vec_free(&p->barriers.accesses);
     prove_terms_free(&p->t);
     intern_free(&p->names);
 }
@@ -161,11 +154,11 @@ void prove_free(Prover *p)
 /* Barriers that all paths left out; none if not all paths are known. */
 static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
 {
-    if (!p->skipped.word || !p->values_hold)
+    if (!p->barriers.skipped.word || !p->product.values_hold)
         return;
-    *early = bitset_new(arena, p->skipped.bits);
-    bitset_or(early, &p->skipped);
-    bitset_andnot(early, &p->stays);
+    *early = bitset_new(arena, p->barriers.skipped.bits);
+    bitset_or(early, &p->barriers.skipped);
+    bitset_andnot(early, &p->barriers.stays);
 }
 
 static bool same_set(const BitSet *a, const BitSet *b)
@@ -177,58 +170,49 @@ static bool same_set(const BitSet *a, const BitSet *b)
 
 bool prove_takes_same_steps(const Attempt *a, const Attempt *old)
 {
-    u32 least = a->pass_limit < old->pass_limit ? a->pass_limit : old->pass_limit;
-    return a->follows == old->follows && a->counts == old->counts && a->restores == old->restores &&
-           same_set(&a->early, &old->early) && (a->pass_limit == old->pass_limit || old->passed_most <= least);
+    u32 least = a->plan.pass_limit < old->plan.pass_limit ? a->plan.pass_limit : old->plan.pass_limit;
+    return a->plan.follows == old->plan.follows && a->plan.counts == old->plan.counts &&
+           a->plan.restores == old->plan.restores && same_set(&a->plan.early, &old->plan.early) &&
+           (a->plan.pass_limit == old->plan.pass_limit || old->passed_most <= least);
 }
 
 /* Adds the questions that the next attempt asks later. */
 static void add_late(Attempt *a, const Prover *p, Arena *arena)
 {
-    ProveLate *all = arena_array(arena, ProveLate, a->lates + p->more_late.n);
-    for (u32 k = 0; k < a->lates; k++)
-        all[k] = a->late[k];
-    for (u32 k = 0; k < p->more_late.n; k++)
-        all[a->lates + k] = p->more_late.v[k];
-    a->late = all;
-    a->lates += p->more_late.n;
+    ProveLate *all = arena_array(arena, ProveLate, a->plan.lates + p->threads.more_late.n);
+    for (u32 k = 0; k < a->plan.lates; k++)
+        all[k] = a->plan.late[k];
+    for (u32 k = 0; k < p->threads.more_late.n; k++)
+        all[a->plan.lates + k] = p->threads.more_late.v[k];
+    a->plan.late = all;
+    a->plan.lates += p->threads.more_late.n;
 }
 
 static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
-    Prover p = {.arena = &own,
-                .options = options,
-                .verdict = &verdict,
-                .verdict_arena = arena,
-                .pass_limit = a->pass_limit,
-                .follows = a->follows,
-                .counts = a->counts,
-                .restores = a->restores,
-                .early = a->early,
-                .late = a->late,
-                .lates = a->lates};
+    Prover p = {.arena = &own, .options = options, .plan = a->plan, .outcome = {.verdict = &verdict, .arena = arena}};
     prove_init(&p);
     prove_pair(&p, pair);
-    if (p.promise && !p.failed) {
+    if (p.notes.promise && !p.outcome.failed) {
         prove_fail(&p, PROVE_UNKNOWN, "convergence: the %s in line %u of AFTER promises to be uniform, which is not seen",
-                   p.promise->op->opcode == OPC_CALL ? "call" : "return", prove_line(pair->after, p.promise));
-        p.only_threads = true;
+                   p.notes.promise->op->opcode == OPC_CALL ? "call" : "return", prove_line(pair->after, p.notes.promise));
+        prove_blame_threads(&p);
     }
-    a->left_out = a->early;
+    a->left_out = a->plan.early;
     barriers_left_out(&p, &a->left_out, arena);
-    a->passed_most = p.passed_most;
+    a->passed_most = p.effort.passed_most;
     a->was_large = prove_is_large(&own);
-    a->only_threads = p.only_threads;
-    verdict.of_threads = p.only_threads && verdict.answer == PROVE_UNKNOWN;
+    a->only_threads = p.outcome.only_threads;
+    verdict.of_threads = p.outcome.only_threads && verdict.answer == PROVE_UNKNOWN;
     add_late(a, &p, arena);
     vec_clear(&pair->matched);
-    for (u32 k = 0; k < p.matched.n; k++)
-        vec_push(&pair->matched, p.matched.v[k]);
-    pair->same_shape = p.same_shape;
-    verdict.nodes = p.nodes.n - 1;
-    verdict.steps = p.steps;
+    for (u32 k = 0; k < p.threads.matched.n; k++)
+        vec_push(&pair->matched, p.threads.matched.v[k]);
+    pair->same_shape = p.threads.same_shape;
+    verdict.nodes = p.product.nodes.n - 1;
+    verdict.steps = p.effort.steps;
     verdict.work = p.t.work;
     prove_free(&p);
     arena_free(&own);
@@ -237,10 +221,10 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
 
 ProveVerdict prove_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
 {
-    u32 lates = a->lates;
+    u32 lates = a->plan.lates;
     ProveVerdict verdict = run_once(pair, options, a, arena);
-    for (u32 k = 0; k < LATE_TRIES && verdict.answer == PROVE_UNKNOWN && a->lates > lates; k++) {
-        lates = a->lates;
+    for (u32 k = 0; k < LATE_TRIES && verdict.answer == PROVE_UNKNOWN && a->plan.lates > lates; k++) {
+        lates = a->plan.lates;
         verdict = run_once(pair, options, a, arena);
     }
     return verdict;

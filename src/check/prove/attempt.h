@@ -4,17 +4,13 @@
 
 #include "check/prove/prover.h"
 
-/* How a function is tried. */
+/* How a function is tried, and what came of it. */
 typedef struct Attempt {
-    u32 pass_limit; /* lone joins that a path passes */
-    bool follows, counts, restores;
-    u32 passed_most;       /* lone joins that a path came to */
-    BitSet early;          /* barriers to leave out */
-    BitSet left_out;       /* barriers that another attempt is to leave out */
-    bool was_large;        /* it came to the limit of memory */
-    bool only_threads;     /* why it failed; see Prover */
-    const ProveLate *late; /* see there */
-    u32 lates;
+    ProvePlan plan;
+    u32 passed_most;   /* lone joins that a path came to */
+    BitSet left_out;   /* barriers that another attempt is to leave out */
+    bool was_large;    /* it came to the limit of memory */
+    bool only_threads; /* why it failed; see Outcome */
 } Attempt;
 
 /* Two functions, and what all attempts at them share. */

@@ -39,7 +39,10 @@ static bool is_full_barrier(const Instr *i) { return is_of_block(i, false) && !i
 /* Whether the instruction waits for all threads of the block, maybe to reduce a value. */
 static bool waits_for_all(const Instr *i) { return is_of_block(i, true) && !i->guard; }
 
-static bool is_skipped(const Prover *p, const Instr *i) { return p->skipped.word && bitset_has(&p->skipped, i->origin); }
+static bool is_skipped(const Prover *p, const Instr *i)
+{
+    return p->barriers.skipped.word && bitset_has(&p->barriers.skipped, i->origin);
+}
 
 bool prove_skip_barrier(Prover *p, const Instr *i)
 {
@@ -47,11 +50,11 @@ bool prove_skip_barrier(Prover *p, const Instr *i)
     bool of_one = function_has_one_thread(fn) && is_of_block(i, false);
     if (!of_one && (!is_full_barrier(i) || !fn->is_entry))
         return false;
-    if (!p->skipped.word) {
-        p->skipped = bitset_new(p->arena, fn->origins + 1);
-        p->stays = bitset_new(p->arena, fn->origins + 1);
+    if (!p->barriers.skipped.word) {
+        p->barriers.skipped = bitset_new(p->arena, fn->origins + 1);
+        p->barriers.stays = bitset_new(p->arena, fn->origins + 1);
     }
-    bitset_add(&p->skipped, i->origin);
+    bitset_add(&p->barriers.skipped, i->origin);
     return true;
 }
 
@@ -62,9 +65,9 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
     bool of_warp = after->op->opcode == OPC_BAR_WARP_SYNC && after->opnd[0].kind == OPND_IMM;
     if (!lanes || !is_of_block(before, false) || !of_warp || (u32)after->opnd[0].value != lanes)
         return false;
-    if (!p->weakened.word)
-        p->weakened = bitset_new(p->arena, fn->origins + 1);
-    bitset_add(&p->weakened, before->origin);
+    if (!p->barriers.weakened.word)
+        p->barriers.weakened = bitset_new(p->arena, fn->origins + 1);
+    bitset_add(&p->barriers.weakened, before->origin);
     return true;
 }
 
@@ -73,33 +76,33 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
 static void note_access(Prover *p, const Instr *i)
 {
     u32 known = 0;
-    for (u32 k = 0; k < p->accesses.n; k++)
-        known += p->accesses.v[k].at == i;
+    for (u32 k = 0; k < p->barriers.accesses.n; k++)
+        known += p->barriers.accesses.v[k].at == i;
     if (known >= CONTEXTS_MAX) {
-        bitset_add(&p->stays, i->origin); /* too many to look at: see may_conflict */
+        bitset_add(&p->barriers.stays, i->origin); /* too many to look at: see may_conflict */
         return;
     }
     Access a = {.at = i, .bytes = i->op->access_bytes};
     for_each_operand(o, i)
         if (o->kind == OPND_MEM)
             a.address = prove_address(&p->side[PROVE_BEFORE], i->op, o);
-    Term *fact = arena_array(p->arena, Term, p->facts.n + 1);
-    for (u32 k = 0; k < p->facts.n; k++) {
-        Fact f = p->facts.v[k];
-        if (p->fact_of.v[f.term] == k + 1)
+    Term *fact = arena_array(p->arena, Term, p->facts.all.n + 1);
+    for (u32 k = 0; k < p->facts.all.n; k++) {
+        Fact f = p->facts.all.v[k];
+        if (prove_is_newest_fact(&p->facts, k))
             fact[a.facts++] = prove_in(&p->t, f.term, f.set);
     }
     fact[a.facts++] = prove_guard(&p->side[PROVE_BEFORE], i);
     a.fact = fact;
-    vec_push(&p->accesses, a);
+    vec_push(&p->barriers.accesses, a);
 }
 
 void prove_note_event(Prover *p, const Instr *i)
 {
-    if (!p->skipped.word || !p->values_hold)
+    if (!p->barriers.skipped.word || !p->product.values_hold)
         return;
     if (is_full_barrier(i))
-        bitset_add(&p->stays, i->origin);
+        bitset_add(&p->barriers.stays, i->origin);
     else if (prove_is_plain_access(i->op) && !prove_is_private_access(i->op))
         note_access(p, i);
 }
@@ -121,7 +124,7 @@ static bool matters(Prover *p, const Instr *i)
     if (i->kind == INSTR_OP && i->op->opcode == OPC_BAR_WARP_SYNC)
         return false;
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-        return prove_callee(&p->callees, i) & CALLEE_TOUCHES;
+        return prove_callee(&p->threads.callees, i) & CALLEE_TOUCHES;
     return i->kind == INSTR_OP && prove_touches_memory(i);
 }
 
@@ -162,11 +165,14 @@ static void walk(Region *r, const Instr *barrier)
 /* Reads in a loop what a thread may wait for: who goes on relies on what came before it, and is relied on in what follows. */
 static bool polls(const Prover *p, const Instr *i)
 {
-    return i->op->mem == MEM_READ && !prove_is_private_access(i->op) && bitset_has(&p->polling, i->block->id);
+    return i->op->mem == MEM_READ && !prove_is_private_access(i->op) && bitset_has(&p->barriers.polling, i->block->id);
 }
 
 /* Whether other blocks may see what is accessed. Those of a cluster may see its shared memory. */
-static bool is_seen_outside(const Prover *p, const Instr *i) { return i->op->space != SPACE_SHARED || p->sees_clusters; }
+static bool is_seen_outside(const Prover *p, const Instr *i)
+{
+    return i->op->space != SPACE_SHARED || p->barriers.sees_clusters;
+}
 
 /* Whether the barrier is in front of a store that another block may poll to see what is done. */
 static bool signals(const Prover *p, const Instr *above, const Instr *below)
@@ -178,14 +184,15 @@ static bool signals(const Prover *p, const Instr *above, const Instr *below)
 /* Whether a thread may wait, in this text, for what the barrier orders, whatever both touch. */
 static bool is_waited_for(const Prover *p, const Instr *above, const Instr *below)
 {
-    return polls(p, above) || polls(p, below) || (p->polls && signals(p, above, below));
+    return polls(p, above) || polls(p, below) || (p->barriers.polls && signals(p, above, below));
 }
 
 static void fail_to_order(Prover *p, const Instr *barrier, const Instr *above, const Instr *below)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
     const char *kind = is_waited_for(p, above, below) ? "waiting: the barrier" : "barrier: that";
-    p->only_threads = is_waited_for(p, above, below);
+    if (is_waited_for(p, above, below))
+        prove_blame_threads(p);
     prove_fail(p, PROVE_UNKNOWN, "%s in line %u may order `%.40s` in line %u and `%.40s` in line %u", kind,
                prove_line(fn, barrier), above->op->text->text, prove_line(fn, above), below->op->text->text,
                prove_line(fn, below));
@@ -198,8 +205,8 @@ static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs 
     if ((u64)above->n * below->n > PAIRS_MAX)
         prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u",
                    prove_line(p->side[PROVE_BEFORE].fn, barrier));
-    for (u32 i = 0; i < above->n && !p->failed; i++)
-        for (u32 k = 0; k < below->n && !p->failed; k++)
+    for (u32 i = 0; i < above->n && !p->outcome.failed; i++)
+        for (u32 k = 0; k < below->n && !p->outcome.failed; k++)
             if (is_waited_for(p, above->v[i], below->v[k]) ||
                 (!threads_alone &&
                  (signals(p, above->v[i], below->v[k]) || prove_may_conflict(q, above->v[i], below->v[k]))))
@@ -290,7 +297,7 @@ static const char *asks_for_number(Prover *p, ProveGraph *g, const Instr *barrie
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || why)
                 continue;
-            if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(&p->callees, i) & CALLEE_BARRIER))
+            if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(&p->threads.callees, i) & CALLEE_BARRIER))
                 why = "a call, which may hold a barrier";
             else if (!op_has(i->op, OPF_BARRIER) || (number_of(i) >= 0 && number_of(i) != number_of(barrier)))
                 continue;
@@ -305,12 +312,12 @@ static const char *asks_for_number(Prover *p, ProveGraph *g, const Instr *barrie
 
 static void check_one(Prover *p, const Instr *i)
 {
-    ProveGraph *g = &p->of_block;
+    ProveGraph *g = &p->barriers.of_block;
     Instrs left = {0};
     const char *why = asks_for_number(p, g, i);
-    if (!why && bitset_has(&p->stays, i->origin))
+    if (!why && bitset_has(&p->barriers.stays, i->origin))
         why = "it stays on other paths";
-    if (!why && p->gathers)
+    if (!why && p->threads.gathers)
         why = "something sees which threads are together";
     if (!why && !is_reached_by_all(p, g, i, &left))
         why = "not all threads may come to it";
@@ -355,38 +362,40 @@ static void find_clusters(Prover *p)
 {
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
-            p->sees_clusters |= i->kind == INSTR_OP && (i->op->opcode == OPC_MAPA || i->op->space == SPACE_SHARED_CLUSTER ||
-                                                        op_has(i->op, OPF_CALL));
+            p->barriers.sees_clusters |=
+                i->kind == INSTR_OP &&
+                (i->op->opcode == OPC_MAPA || i->op->space == SPACE_SHARED_CLUSTER || op_has(i->op, OPF_CALL));
 }
 
 static void find_polling(Prover *p)
 {
     ProveGraph *g = &p->side[PROVE_BEFORE].g;
-    Waits waits = prove_waits(g, &p->callees);
+    Waits waits = prove_waits(g, &p->threads.callees);
     BitSet body = bitset_new(p->arena, g->n);
-    p->polling = bitset_new(p->arena, g->n);
-    p->polls = waits.loops > 0;
+    p->barriers.polling = bitset_new(p->arena, g->n);
+    p->barriers.polls = waits.loops > 0;
     for (u32 k = 0; k < waits.loops; k++)
         if (prove_loop_body(g, waits.loop[k].header, NULL, &body))
-            bitset_or(&p->polling, &body);
+            bitset_or(&p->barriers.polling, &body);
 }
 
 void prove_barriers(Prover *p)
 {
     const char *why;
-    if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, false, p->arena, &why))
+    if (p->barriers.skipped.word &&
+        !prove_graph_init(&p->barriers.of_block, p->side[PROVE_BEFORE].fn, false, false, p->arena, &why))
         prove_fail(p, PROVE_UNKNOWN, "limit: %s", why);
-    if (p->skipped.word) {
+    if (p->barriers.skipped.word) {
         find_polling(p);
         find_clusters(p);
     }
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
-            if (p->failed || i->kind != INSTR_OP)
+            if (p->outcome.failed || i->kind != INSTR_OP)
                 continue;
             if (is_skipped(p, i))
                 check_one(p, i);
-            if (p->weakened.word && bitset_has(&p->weakened, i->origin) && !p->options->threads_alone)
+            if (p->barriers.weakened.word && bitset_has(&p->barriers.weakened, i->origin) && !p->options->threads_alone)
                 check_weakened(p, i);
         }
 }

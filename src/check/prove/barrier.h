@@ -4,7 +4,28 @@
 #ifndef PTXOPT_CHECK_PROVE_BARRIER_H
 #define PTXOPT_CHECK_PROVE_BARRIER_H
 
-#include "check/prove/prover.h"
+#include "check/prove/machine.h"
+
+typedef struct Prover Prover;
+
+/* An access of BEFORE in one context. */
+typedef struct Access {
+    const Instr *at;
+    Term address;
+    u32 bytes, facts;
+    const Term *fact; /* conditions that hold there */
+} Access;
+
+/* Changed by barrier.c alone. Barriers are those of BEFORE, by origin. */
+typedef struct Barriers {
+    BitSet skipped, stays; /* left out, or not; empty: none was left out */
+    BitSet weakened;       /* of the warp in AFTER */
+    ProveGraph of_block;   /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
+    BitSet polling;        /* blocks of BEFORE in loops that may wait; likewise */
+    bool polls;            /* there are such loops */
+    bool sees_clusters;    /* other blocks of a cluster may see its shared memory; likewise */
+    VEC(Access) accesses;
+} Barriers;
 
 /* BEFORE stands at this event, and AFTER at another one: whether it is a barrier that may be left out, for now. */
 bool prove_skip_barrier(Prover *p, const Instr *i);

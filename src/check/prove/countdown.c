@@ -24,7 +24,7 @@ static bool is_entry(const Merge *m, const Arrival *a, u32 counter) { return a->
 static bool is_not_zero(const Merge *m, const Arrival *a, u32 slot)
 {
     Prover *p = m->p;
-    u32 mark = p->facts.n;
+    u32 mark = p->facts.all.n;
     prove_merge_load(p, a->fact, a->facts);
     bool has_zero = prove_set_has(&p->t.sets, prove_known(p, prove_simplify(p, a->value[slot])), 0);
     prove_forget(p, mark);
@@ -124,7 +124,7 @@ static bool is_minimum(const Terms *t, Term cond, Term yes, Term no)
 
 static bool at_most_if(Prover *p, Term atom, bool value, Term a, Term b, u32 depth)
 {
-    u32 mark = p->facts.n;
+    u32 mark = p->facts.all.n;
     bool holds = (atom && !prove_assume(p, atom, value)) || at_most(p, a, b, depth);
     prove_forget(p, mark);
     return holds;
@@ -198,7 +198,7 @@ static bool at_all_entries(const Merge *m, bool is_so(Prover *p, Term x, Term co
     Prover *p = m->p;
     bool holds = true;
     for (u32 k = 0; k < m->count && holds; k++) {
-        u32 mark = p->facts.n;
+        u32 mark = p->facts.all.n;
         if (!is_entry(m, &m->a[k], m->countdown - 1))
             continue;
         prove_merge_load(p, m->a[k].fact, m->a[k].facts);

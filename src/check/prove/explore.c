@@ -1,8 +1,5 @@
 /* Exploring paths from one node of the product to the next: both sides run from event to event, and fork where a path does not know. */
-#include "check/prove/explore.h"
-
-#include "check/prove/barrier.h"
-#include "check/prove/path.h"
+#include "check/prove/prover.h"
 
 enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, VISITS_IN_DOUBT = 4 };
 
@@ -17,8 +14,9 @@ static void fail_here(Prover *p, const char *kind, const char *why)
 /* Before it is known what a loop counts its states may be such that nothing can be shown of it: then it is looked at again. */
 static void mismatch(Prover *p, const char *why)
 {
-    if ((p->counts || p->restores) && !p->values_hold && p->at->id && p->at->visits <= VISITS_IN_DOUBT)
-        p->at->in_doubt = true;
+    if ((p->plan.counts || p->plan.restores) && !p->product.values_hold && p->product.at->id &&
+        p->product.at->visits <= VISITS_IN_DOUBT)
+        p->product.at->in_doubt = true;
     else
         fail_here(p, "", why);
 }
@@ -51,7 +49,7 @@ static bool assume_case(Prover *p, const Running *r, u32 value)
 static bool decides_by_garbage(Prover *p, const Running *r, const Saved *s)
 {
     bool both = is_garbage(&p->t, r->index ? r->index : r->atom, 8);
-    for (u32 value = 2; value-- > 0 && both && !p->failed;) {
+    for (u32 value = 2; value-- > 0 && both && !p->outcome.failed;) {
         both = assume_case(p, r, value);
         prove_restore(p, s);
     }
@@ -64,18 +62,18 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
     Saved s = prove_save(p);
     if (side == PROVE_AFTER && decides_by_garbage(p, r, &s))
         mismatch(p, "garbage: AFTER decides by a register that was never written");
-    if (p->failed)
+    if (p->outcome.failed)
         return;
-    if (++p->depth > DEPTH_MAX) {
+    if (p->path.depth == DEPTH_MAX) {
         prove_fail(p, PROVE_UNKNOWN, "limit: too many branches on one path");
         return;
     }
-    for (u32 value = 2; value-- > 0 && !p->failed;) {
+    for (u32 value = 2; value-- > 0 && !p->outcome.failed;) {
+        p->path.depth++;
         if (assume_case(p, r, value))
             prove_explore_path(p);
         prove_restore(p, &s);
     }
-    p->depth--;
 }
 
 /* ---- both sides --------------------------------------------------------------------------------------------------------------- */
@@ -86,30 +84,30 @@ static void fault(Prover *p)
         if (p->side[side].fault)
             fail_here(p, "construct: ", p->side[side].fault);
     prove_fail(p, PROVE_UNKNOWN,
-               p->steps > p->step_limit   ? "limit: too many steps"
-               : prove_is_over(p)         ? "limit: too many terms"
-               : prove_is_large(p->arena) ? "limit: too much memory"
-                                          : "construct: a branch that is not modelled");
+               p->effort.steps > p->plan.step_limit ? "limit: too many steps"
+               : prove_is_over(p)                   ? "limit: too many terms"
+               : prove_is_large(p->arena)           ? "limit: too much memory"
+                                                    : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)
 {
     for (u32 side = 0; side < 2; side++) {
-        p->entered[side].block = NULL;
-        p->place[side].at = p->place[side].at->next;
-        p->moved[side]++;
+        p->path.entered[side].block = NULL;
+        p->path.place[side].at = p->path.place[side].at->next;
+        p->path.moved[side]++;
     }
 }
 
 /* Whether BEFORE stands at a barrier that may be left out; then it is past it. */
 static bool leaves_barrier_out(Prover *p, Stop before)
 {
-    Place *at = &p->place[PROVE_BEFORE];
+    Place *at = &p->path.place[PROVE_BEFORE];
     if (before != STOP_EVENT || !prove_skip_barrier(p, at->at))
         return false;
     at->at = at->at->next;
-    p->entered[PROVE_BEFORE].block = NULL;
-    p->moved[PROVE_BEFORE]++;
+    p->path.entered[PROVE_BEFORE].block = NULL;
+    p->path.moved[PROVE_BEFORE]++;
     return true;
 }
 
@@ -117,20 +115,20 @@ static bool leaves_barrier_out(Prover *p, Stop before)
  * with the other side's than what was made of them since. */
 static void step_back(Prover *p, ProveSide side)
 {
-    const Entered *in = &p->entered[side];
-    if (!in->block || in->block != p->place[side].block)
+    const Entered *in = &p->path.entered[side];
+    if (!in->block || in->block != p->path.place[side].block)
         return;
     prove_rewind(&p->side[side], in->undo);
-    p->cells[side] = in->cells;
+    p->path.cells[side] = in->cells;
     p->side[side].written = in->written;
-    p->place[side].at = in->block->first;
+    p->path.place[side].at = in->block->first;
 }
 
 /* Whether the path goes on. */
 static bool match_stops(Prover *p, Stop before, Stop after)
 {
     const char *why = "one goes on where the other leaves";
-    Instr *i = p->place[PROVE_BEFORE].at, *k = p->place[PROVE_AFTER].at;
+    Instr *i = p->path.place[PROVE_BEFORE].at, *k = p->path.place[PROVE_AFTER].at;
     if (before == STOP_END && after == STOP_END && prove_match_end(p, i, k, &why)) {
         prove_at_event(p, NULL, NULL);
         return false;
@@ -143,7 +141,7 @@ static bool match_stops(Prover *p, Stop before, Stop after)
     bool guarded = (before == STOP_EVENT && i->guard) || (after == STOP_EVENT && k->guard);
     for (u32 side = 0; guarded && side < 2; side++) {
         Running r = {.stop = STOP_FORK};
-        Instr *at = p->place[side].at;
+        Instr *at = p->path.place[side].at;
         if ((side ? after : before) == STOP_EVENT && prove_decide(p, prove_guard(&p->side[side], at), &r.atom) < 0) {
             fork_path(p, (ProveSide)side, &r);
             return false;
@@ -165,23 +163,23 @@ void prove_fill_with_garbage(Machine *m)
 /* One execution, from the entries on: both sides run from event to event. Answers at the first one that differs. */
 bool prove_replay(Prover *p, u32 events, const char **why)
 {
-    p->at = arena_new(p->arena, Node);
+    p->product.at = arena_new(p->arena, Node);
     for (u32 side = 0; side < 2; side++) {
         Machine *m = &p->side[side];
         prove_fill_with_garbage(m);
-        p->place[side] = (Place){m->fn->entry, m->fn->entry->first, false};
+        p->path.place[side] = (Place){m->fn->entry, m->fn->entry->first, false};
     }
     for (; events > 0; events--) {
         Stop stop[2];
         for (u32 side = 0; side < 2; side++) {
             Running r;
             while ((r = prove_run(p, (ProveSide)side)).stop == STOP_JOIN)
-                p->place[side].joins = false;
+                p->path.place[side].joins = false;
             stop[side] = r.stop;
             if (stop[side] != STOP_EVENT && stop[side] != STOP_END)
                 return false;
         }
-        Instr *i = p->place[PROVE_BEFORE].at, *k = p->place[PROVE_AFTER].at;
+        Instr *i = p->path.place[PROVE_BEFORE].at, *k = p->path.place[PROVE_AFTER].at;
         *why = "one goes on where the other leaves";
         p->t.moment++;
         if (stop[0] == STOP_END && stop[1] == STOP_END)
@@ -201,8 +199,8 @@ bool prove_replay(Prover *p, u32 events, const char **why)
 static Running run_before(Prover *p)
 {
     Running r = prove_run(p, PROVE_BEFORE);
-    while (r.stop == STOP_EVENT && p->early.word && bitset_has(&p->early, p->place[PROVE_BEFORE].at->origin) &&
-           leaves_barrier_out(p, r.stop))
+    while (r.stop == STOP_EVENT && p->plan.early.word &&
+           bitset_has(&p->plan.early, p->path.place[PROVE_BEFORE].at->origin) && leaves_barrier_out(p, r.stop))
         r = prove_run(p, PROVE_BEFORE);
     return r;
 }
@@ -215,33 +213,33 @@ static void follow_to_question(Prover *p, ProveSide side, Term atom)
     if (p->side[side].fault)
         return;
     Saved s = prove_save(p);
-    bool held = p->values_hold;
+    bool held = p->product.values_hold;
     u32 joins = 0;
-    p->values_hold = false;
+    p->product.values_hold = false;
     Running r = prove_run(p, side);
     while (r.stop == STOP_JOIN && joins++ < JOINS_FOLLOWED &&
-           p->side[side].g.is_join[p->place[side].block->id] != JOIN_LOOP) {
-        p->place[side].joins = false;
+           p->side[side].g.is_join[p->path.place[side].block->id] != JOIN_LOOP) {
+        p->path.place[side].joins = false;
         r = prove_run(p, side);
     }
     bool same = r.stop == STOP_FORK && r.atom == atom && joins > 0;
-    p->values_hold = held;
+    p->product.values_hold = held;
     prove_restore(p, &s);
     p->side[side].fault = NULL;
     while (same && prove_run(p, side).stop == STOP_JOIN)
-        p->place[side].joins = false;
+        p->path.place[side].joins = false;
 }
 
 void prove_explore_path(Prover *p)
 {
-    while (!p->failed) {
+    while (!p->outcome.failed) {
         Running r[2];
         for (u32 side = 0; side < 2; side++) {
             r[side] = side == PROVE_BEFORE ? run_before(p) : prove_run(p, PROVE_AFTER);
             if (side == PROVE_AFTER && r[side].stop == STOP_FORK && leaves_barrier_out(p, r[PROVE_BEFORE].stop))
                 break; /* BEFORE goes on, and says where AFTER's control goes */
             if (r[side].stop == STOP_FORK) {
-                if (p->follows && r[side].atom)
+                if (p->plan.follows && r[side].atom)
                     follow_to_question(p, (ProveSide)!side, r[side].atom);
                 fork_path(p, (ProveSide)side, &r[side]);
             }
@@ -258,7 +256,7 @@ void prove_explore_path(Prover *p)
                     step_back(p, (ProveSide)side);
             if (p->side[0].written != p->side[1].written)
                 mismatch(p, "a register is written that may be in use");
-            else if (!prove_arrive(p, p->place))
+            else if (!prove_arrive(p, p->path.place))
                 mismatch(p, "a register without a value");
             return;
         }

@@ -2,7 +2,19 @@
 #ifndef PTXOPT_CHECK_PROVE_EXPLORE_H
 #define PTXOPT_CHECK_PROVE_EXPLORE_H
 
-#include "check/prove/prover.h"
+#include "check/prove/open.h"
+
+/* How an attempt explores, and up to where. Made by attempt.c and refute.c, and read by the others. */
+typedef struct ProvePlan {
+    u32 pass_limit; /* lone joins that a path passes */
+    u32 step_limit;
+    bool follows;          /* past joins to what the other side asks */
+    bool counts;           /* looks for counters of AFTER that BEFORE has not; values keep their choices */
+    bool restores;         /* looks again for the values of slots that changed in between */
+    BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
+    const ProveLate *late; /* found by an earlier attempt */
+    u32 lates;
+} ProvePlan;
 
 void prove_explore(Prover *p); /* product.c */
 /* All paths from where both sides stand: they end in nodes, in ends that match, or fail. */

@@ -130,14 +130,14 @@ bool prove_learn(Prover *p, Term x, SetId set)
 {
     if (prove_bits(&p->t, x) > 64)
         return true;
-    while (p->fact_of.n <= x)
-        vec_push(&p->fact_of, 0);
-    u32 before = p->fact_of.v[x];
+    while (p->facts.newest.n <= x)
+        vec_push(&p->facts.newest, 0);
+    u32 before = p->facts.newest.v[x];
     if (before)
-        set = prove_set_and(&p->t.sets, set, p->facts.v[before - 1].set);
-    vec_push(&p->facts, ((Fact){x, set, before}));
-    p->fact_of.v[x] = p->facts.n;
-    vec_push(&p->learned, ++p->moments);
+        set = prove_set_and(&p->t.sets, set, p->facts.all.v[before - 1].set);
+    vec_push(&p->facts.all, ((Fact){x, set, before}));
+    p->facts.newest.v[x] = p->facts.all.n;
+    vec_push(&p->facts.learned, ++p->facts.moments);
     return !prove_set_is_empty(&p->t.sets, prove_known(p, x));
 }
 
@@ -157,9 +157,9 @@ static bool restate_facts(Prover *p, Term x, u64 number)
     Subst s = {.owner = prove_sym_of(t, x)->owner};
     bool possible = true;
     *fnvmap_at(&s.map, x) = prove_const(t, number, prove_bits(t, x));
-    for (u32 k = 0, n = p->facts.n; k < n && possible; k++) {
-        Fact f = p->facts.v[k];
-        if (prove_newest_fact(p, f.term) != k + 1 || prove_node(t, f.term)->op != TERM_LINEAR ||
+    for (u32 k = 0, n = p->facts.all.n; k < n && possible; k++) {
+        Fact f = p->facts.all.v[k];
+        if (prove_newest_fact(&p->facts, f.term) != k + 1 || prove_node(t, f.term)->op != TERM_LINEAR ||
             !prove_mentions(t, f.term, s.owner))
             continue;
         Term said = prove_subst(t, &s, prove_in(t, f.term, f.set));
@@ -178,7 +178,7 @@ bool prove_assume(Prover *p, Term atom, bool value)
 {
     if (!assume(p, atom, value))
         return false;
-    Term x = p->counts ? p->facts.v[p->facts.n - 1].term : 0;
+    Term x = p->plan.counts ? p->facts.all.v[p->facts.all.n - 1].term : 0;
     if (!x || prove_node(&p->t, x)->op != TERM_SYM || prove_sym_of(&p->t, x)->kind != PROVE_SYM_JOIN)
         return true;
     SetId set = prove_known(p, x);
@@ -187,18 +187,25 @@ bool prove_assume(Prover *p, Term atom, bool value)
 
 bool prove_is_possible(Prover *p)
 {
-    for (u32 k = 0; k < p->facts.n; k++)
-        if (prove_newest_fact(p, p->facts.v[k].term) == k + 1 &&
-            prove_set_is_empty(&p->t.sets, prove_known(p, p->facts.v[k].term)))
+    for (u32 k = 0; k < p->facts.all.n; k++)
+        if (prove_newest_fact(&p->facts, p->facts.all.v[k].term) == k + 1 &&
+            prove_set_is_empty(&p->t.sets, prove_known(p, p->facts.all.v[k].term)))
             return false;
     return true;
 }
 
+void prove_facts_free(Facts *f)
+{
+    vec_free(&f->all);
+    vec_free(&f->newest);
+    vec_free(&f->learned);
+}
+
 void prove_forget(Prover *p, u32 mark)
 {
-    while (p->facts.n > mark) {
-        Fact f = vec_pop(&p->facts);
-        p->fact_of.v[f.term] = f.before;
-        p->learned.n--;
+    while (p->facts.all.n > mark) {
+        Fact f = vec_pop(&p->facts.all);
+        p->facts.newest.v[f.term] = f.before;
+        p->facts.learned.n--;
     }
 }

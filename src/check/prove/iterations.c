@@ -87,9 +87,9 @@ static bool can_pair(const CountedLoops *before, const CountedLoop *x, const Cou
 
 static CountedLoop *partner_at(const Prover *p, const CountedLoop *x, u32 header)
 {
-    const CountedLoops *l = &p->loops[PROVE_AFTER];
+    const CountedLoops *l = &p->loops.of[PROVE_AFTER];
     for (u32 k = 0; k < l->n; k++)
-        if (l->loop[k].header == header && can_pair(&p->loops[PROVE_BEFORE], x, &l->loop[k]))
+        if (l->loop[k].header == header && can_pair(&p->loops.of[PROVE_BEFORE], x, &l->loop[k]))
             return &l->loop[k];
     return NULL;
 }
@@ -98,18 +98,18 @@ static CountedLoop *partner_at(const Prover *p, const CountedLoop *x, u32 header
 static CountedLoop *partner_of(const Prover *p, const CountedLoop *x, u32 same_label)
 {
     CountedLoop *y = same_label ? partner_at(p, x, same_label - 1) : NULL;
-    for (u32 k = 1; k < p->nodes.n && !y; k++)
-        if (p->nodes.v[k]->place[PROVE_BEFORE].block->id == x->header)
-            y = partner_at(p, x, p->nodes.v[k]->place[PROVE_AFTER].block->id);
+    for (u32 k = 1; k < p->product.nodes.n && !y; k++)
+        if (p->product.nodes.v[k]->place[PROVE_BEFORE].block->id == x->header)
+            y = partner_at(p, x, p->product.nodes.v[k]->place[PROVE_AFTER].block->id);
     return y;
 }
 
 void prove_find_loops(Prover *p, const u32 *to_after)
 {
-    CountedLoops *before = &p->loops[PROVE_BEFORE], *after = &p->loops[PROVE_AFTER];
-    p->one_way = arena_array(p->arena, u8, p->side[PROVE_BEFORE].g.n);
+    CountedLoops *before = &p->loops.of[PROVE_BEFORE], *after = &p->loops.of[PROVE_AFTER];
+    p->loops.one_way = arena_array(p->arena, u8, p->side[PROVE_BEFORE].g.n);
     for (u32 side = 0; side < 2; side++)
-        p->loops[side] = find_loops(p, &p->side[side].g);
+        p->loops.of[side] = find_loops(p, &p->side[side].g);
     for (u32 k = 0; k < before->n && after->n; k++) {
         CountedLoop *x = &before->loop[k], *y = NULL;
         if (!x->around || before->loop[x->around - 1].partner)
@@ -118,7 +118,7 @@ void prove_find_loops(Prover *p, const u32 *to_after)
             continue;
         x->partner = (u32)(y - after->loop) + 1;
         y->partner = k + 1;
-        p->iterations = arena_array(p->arena, Iteration, before->n);
+        p->path.iterations = arena_array(p->arena, Iteration, before->n);
     }
 }
 
@@ -127,10 +127,10 @@ void prove_find_loops(Prover *p, const u32 *to_after)
 /* Updates the branches that BEFORE passed in the loop: AFTER begins another iteration of the partner, or enters it anew. */
 static void move_on(Prover *p, u32 loop, bool enters)
 {
-    const Opens from = p->open[PROVE_BEFORE];
+    const Opens from = p->path.open[PROVE_BEFORE];
     Open *v = NULL;
     for (u32 k = 0; k < from.n; k++)
-        if (from.v[k].iteration && p->loops[PROVE_BEFORE].innermost[from.v[k].block] == loop + 1) {
+        if (from.v[k].iteration && p->loops.of[PROVE_BEFORE].innermost[from.v[k].block] == loop + 1) {
             if (!v) {
                 v = arena_array(p->arena, Open, from.n);
                 memcpy(v, from.v, from.n * sizeof *v);
@@ -138,7 +138,7 @@ static void move_on(Prover *p, u32 loop, bool enters)
             v[k].iteration = enters ? 0 : v[k].iteration - 1;
         }
     if (v)
-        p->open[PROVE_BEFORE].v = v;
+        p->path.open[PROVE_BEFORE].v = v;
 }
 
 /* The state in which the side alone has entered a loop. */
@@ -147,7 +147,7 @@ static IterationState alone(ProveSide side) { return side == PROVE_BEFORE ? ITER
 /* The side begins an iteration of the loop: it is in none of those inside any more. */
 static void leave_inner(Prover *p, ProveSide side, u32 loop, Iteration *v)
 {
-    const CountedLoops *before = &p->loops[PROVE_BEFORE];
+    const CountedLoops *before = &p->loops.of[PROVE_BEFORE];
     for (u32 k = loop + 1; k < before->n; k++) {
         u32 around = before->loop[k].around;
         while (around > loop + 1)
@@ -159,7 +159,7 @@ static void leave_inner(Prover *p, ProveSide side, u32 loop, Iteration *v)
 
 static void enter_loop(Prover *p, ProveSide side, u32 loop, Iteration *v)
 {
-    u32 around = p->loops[PROVE_BEFORE].loop[loop].around;
+    u32 around = p->loops.of[PROVE_BEFORE].loop[loop].around;
     bool is_same = !around || (v[around - 1].state == ITERATION_OF_BOTH && v[around - 1].ahead == ITERATION_SAME);
     if (is_same && v[loop].state == alone((ProveSide)!side))
         v[loop].state = ITERATION_OF_BOTH;
@@ -184,13 +184,13 @@ static void begin_iteration(Prover *p, ProveSide side, u32 loop, Iteration *v)
 
 void prove_count_iteration(Prover *p, ProveSide side, const Block *from, const Block *to)
 {
-    const CountedLoops *l = &p->loops[side];
-    if (!p->iterations || p->side[side].g.is_join[to->id] != JOIN_LOOP)
+    const CountedLoops *l = &p->loops.of[side];
+    if (!p->path.iterations || p->side[side].g.is_join[to->id] != JOIN_LOOP)
         return;
-    u32 n = p->loops[PROVE_BEFORE].n;
+    u32 n = p->loops.of[PROVE_BEFORE].n;
     Iteration *v = arena_array(p->arena, Iteration, n);
     bool goes_on = false; /* in a loop further out */
-    memcpy(v, p->iterations, n * sizeof *v);
+    memcpy(v, p->path.iterations, n * sizeof *v);
     for (u32 k = l->n; k-- > 0;)
         goes_on |= l->loop[k].header == to->id && bitset_has(&l->loop[k].latches, from->id);
     for (u32 k = 0; k < l->n; k++) {
@@ -205,25 +205,25 @@ void prove_count_iteration(Prover *p, ProveSide side, const Block *from, const B
             enter_loop(p, side, index, v);
         goes_on &= !begins;
     }
-    p->iterations = v;
+    p->path.iterations = v;
 }
 
 u32 prove_iteration_of(const Prover *p, u32 block)
 {
-    u32 loop = p->iterations ? p->loops[PROVE_BEFORE].innermost[block] : 0;
-    return loop && p->iterations[loop - 1].state == ITERATION_OF_BOTH ? p->iterations[loop - 1].ahead : 0;
+    u32 loop = p->path.iterations ? p->loops.of[PROVE_BEFORE].innermost[block] : 0;
+    return loop && p->path.iterations[loop - 1].state == ITERATION_OF_BOTH ? p->path.iterations[loop - 1].ahead : 0;
 }
 
 bool prove_same_iterations(const Prover *p, const Iteration *a, const Iteration *b)
 {
-    return a == b || memcmp(a, b, p->loops[PROVE_BEFORE].n * sizeof *a) == 0;
+    return a == b || memcmp(a, b, p->loops.of[PROVE_BEFORE].n * sizeof *a) == 0;
 }
 
 const Iteration *prove_unite_iterations(Prover *p, const Iteration *a, const Iteration *b)
 {
     if (prove_same_iterations(p, a, b))
         return a;
-    u32 n = p->loops[PROVE_BEFORE].n;
+    u32 n = p->loops.of[PROVE_BEFORE].n;
     Iteration *v = arena_array(p->arena, Iteration, n);
     for (u32 k = 0; k < n; k++)
         if (a[k].state == b[k].state && a[k].ahead == b[k].ahead)
@@ -275,10 +275,10 @@ static bool look_for_step(ProveGraph *g, const CountedLoops *l, const CountedLoo
 
 static bool is_in_step(Prover *p, ProveSide side, u32 loop)
 {
-    for (; loop; loop = p->loops[side].loop[loop - 1].around) {
-        CountedLoop *l = &p->loops[side].loop[loop - 1];
+    for (; loop; loop = p->loops.of[side].loop[loop - 1].around) {
+        CountedLoop *l = &p->loops.of[side].loop[loop - 1];
         if (!l->in_step)
-            l->in_step = 1 + look_for_step(&p->side[side].g, &p->loops[side], l);
+            l->in_step = 1 + look_for_step(&p->side[side].g, &p->loops.of[side], l);
         if (l->in_step == 1)
             return false;
     }
@@ -287,13 +287,14 @@ static bool is_in_step(Prover *p, ProveSide side, u32 loop)
 
 bool prove_is_same_iteration(Prover *p, u32 after, u32 block, u32 iteration, u32 other)
 {
-    const CountedLoops *before = &p->loops[PROVE_BEFORE];
+    const CountedLoops *before = &p->loops.of[PROVE_BEFORE];
     if (before->innermost && !before->innermost[block])
         return true;
-    u32 loop = p->iterations ? before->innermost[block] : 0,
-        partner = loop ? p->loops[PROVE_BEFORE].loop[loop - 1].partner : 0;
-    return partner && iteration && iteration == other && bitset_has(&p->loops[PROVE_AFTER].loop[partner - 1].body, after) &&
-           is_in_step(p, PROVE_BEFORE, loop) && is_in_step(p, PROVE_AFTER, partner);
+    u32 loop = p->path.iterations ? before->innermost[block] : 0,
+        partner = loop ? p->loops.of[PROVE_BEFORE].loop[loop - 1].partner : 0;
+    return partner && iteration && iteration == other &&
+           bitset_has(&p->loops.of[PROVE_AFTER].loop[partner - 1].body, after) && is_in_step(p, PROVE_BEFORE, loop) &&
+           is_in_step(p, PROVE_AFTER, partner);
 }
 
 /* ---- a branch that is passed again ------------------------------------------------------------------------------------------- */
@@ -320,7 +321,7 @@ static bool look_for_ways_back(ProveGraph *g, u32 block)
 
 bool prove_returns_one_way(Prover *p, u32 block)
 {
-    u8 *known = &p->one_way[block];
+    u8 *known = &p->loops.one_way[block];
     if (!*known)
         *known = 1 + look_for_ways_back(&p->side[PROVE_BEFORE].g, block);
     return *known == 2;
@@ -333,13 +334,13 @@ static bool joins_in(const ProveGraph *g, const CountedLoop *loop, u32 block)
 
 bool prove_keeps_parted(const Prover *p, u32 after, u32 block)
 {
-    const CountedLoops *before = &p->loops[PROVE_BEFORE];
-    u32 loop = p->iterations ? before->innermost[block] : 0, outermost = 0;
+    const CountedLoops *before = &p->loops.of[PROVE_BEFORE];
+    u32 loop = p->path.iterations ? before->innermost[block] : 0, outermost = 0;
     if (!loop || !before->loop[loop - 1].partner ||
-        p->loops[PROVE_AFTER].innermost[after] != before->loop[loop - 1].partner)
+        p->loops.of[PROVE_AFTER].innermost[after] != before->loop[loop - 1].partner)
         return false;
     for (; loop && !joins_in(&p->side[PROVE_BEFORE].g, &before->loop[loop - 1], block);
          loop = before->loop[loop - 1].around)
         outermost = before->loop[loop - 1].partner;
-    return outermost && !joins_in(&p->side[PROVE_AFTER].g, &p->loops[PROVE_AFTER].loop[outermost - 1], after);
+    return outermost && !joins_in(&p->side[PROVE_AFTER].g, &p->loops.of[PROVE_AFTER].loop[outermost - 1], after);
 }

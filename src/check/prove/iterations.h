@@ -23,6 +23,12 @@ typedef struct CountedLoops {
     u32 *innermost;    /* by block: the loop that it is in, plus 1; 0: none */
 } CountedLoops;
 
+/* Changed by iterations.c alone. */
+typedef struct LoopPairs {
+    CountedLoops of[2];
+    u8 *one_way; /* by block of BEFORE: answers of prove_returns_one_way: 1 no, 2 yes */
+} LoopPairs;
+
 typedef enum IterationState {
     ITERATION_UNKNOWN,
     ITERATION_OF_BEFORE, /* BEFORE has entered the loop, and AFTER has not entered the partner since */
@@ -38,7 +44,7 @@ typedef struct Iteration {
 
 enum { ITERATION_SAME = 8 }; /* Open.iteration if BEFORE passed the branch in the iteration in which AFTER is */
 
-/* Once the states are final, and nodes show which loops are entered together: p->iterations is NULL where no loop has a partner. */
+/* Once the states are final, and nodes show which loops are entered together: Path.iterations is NULL where no loop has a partner. */
 void prove_find_loops(Prover *p, const u32 *to_after);
 /* The side goes on from a block to another one. */
 void prove_count_iteration(Prover *p, ProveSide side, const Block *from, const Block *to);

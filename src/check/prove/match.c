@@ -3,17 +3,8 @@
 #include <string.h>
 
 #include "check/prove/arguments.h"
-#include "check/prove/barrier.h"
-#include "check/prove/prover.h"
 
 static bool same_text(const Name *a, const Name *b) { return a->len == b->len && memcmp(a->text, b->text, a->len) == 0; }
-
-/* A call or return of AFTER that promises to be uniform where that of BEFORE does not, or falls off the end. */
-static void note_promise(Prover *p, const Instr *before, const Instr *after)
-{
-    if (after && op_has(after->op, OPF_UNIFORM_HINT) && !(before && op_has(before->op, OPF_UNIFORM_HINT)))
-        p->promise = after;
-}
 
 /* Whether the instructions are the same; a call may promise to be uniform, or not. */
 static bool same_op(const OpInfo *before, const OpInfo *after)
@@ -142,7 +133,7 @@ static Term result_of(Prover *p, const Instr *i, const Operand *o, u32 number)
     bool is_load = i->op->opcode == OPC_LD || i->op->opcode == OPC_LDU;
     if (is_load && i->op->types == 1 && type_bits(i->op->type[0]) && type_bits(i->op->type[0]) < bits)
         element = type_bits(i->op->type[0]);
-    Term x = prove_sym(&p->t, PROVE_SYM_EVENT, p->at->id, i->origin, number, element);
+    Term x = prove_sym(&p->t, PROVE_SYM_EVENT, p->product.at->id, i->origin, number, element);
     return prove_resize(&p->t, x, bits, type_class(i->op->type[0]) == TC_SIGNED);
 }
 
@@ -201,7 +192,7 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
     Term guard = prove_guard(&p->side[0], before), other = prove_guard(&p->side[1], after), atom = 0;
     if (!prove_equal(p, guard, other))
         return differ(why, "another guard");
-    u32 mark = p->facts.n;
+    u32 mark = p->facts.all.n;
     if (prove_decide(p, guard, &atom) < 0) { /* operands count where the guard holds */
         if (atom == guard)
             prove_assume(p, atom, true);
@@ -214,7 +205,7 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
     prove_forget(p, mark);
     if (same) {
         if (before->op->opcode == OPC_CALL)
-            note_promise(p, before, after);
+            prove_note_promise(p, before, after);
         prove_note_event(p, before);
         define_results(p, before, after);
         for (u32 side = 0; side < 2; side++) {
@@ -232,7 +223,7 @@ static bool is_ret(const Instr *i) { return !i || i->op->opcode == OPC_RET; }
 bool prove_match_end(Prover *p, const Instr *before, const Instr *after, const char **why)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
-    note_promise(p, before, after);
+    prove_note_promise(p, before, after);
     if (!fn->is_entry && is_ret(before) != is_ret(after))
         return differ(why, "one returns, the other exits");
     for (u32 r = 1; r < fn->regs.n; r++) {

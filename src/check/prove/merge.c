@@ -5,7 +5,7 @@
 
 static void merge_values(Merge *m)
 {
-    m->countdown = m->p->counts ? prove_countdown(m) : 0;
+    m->countdown = m->p->plan.counts ? prove_countdown(m) : 0;
     for (u32 slot = 0; slot < m->slots; slot++) {
         Term sole = prove_merge_sole(m, slot), own = prove_merge_symbol(m, slot), moved;
         if (bitset_has(&m->n->broken, slot)) {
@@ -140,7 +140,7 @@ static void drop_outdated(Prover *p, Node *n)
     u32 kept = 0;
     for (u32 k = 0; k < n->arrivals.n; k++) {
         u32 from = n->arrivals.v[k].from;
-        if (!from || p->nodes.v[from]->version == n->arrivals.v[k].version)
+        if (!from || p->product.nodes.v[from]->version == n->arrivals.v[k].version)
             n->arrivals.v[kept++] = n->arrivals.v[k];
     }
     n->arrivals.n = kept;
@@ -158,9 +158,9 @@ static void give_up_node(Prover *p, Node *n)
 
 bool prove_merge(Prover *p, Node *n)
 {
-    if (p->values_hold)
+    if (p->product.values_hold)
         return merge_threads(p, n);
-    if (p->counts)
+    if (p->plan.counts)
         drop_outdated(p, n);
     if (n->arrivals.n)
         return merge_state(p, n);

@@ -11,7 +11,7 @@ enum {
 static void unite_facts(Merge *m, FactList *list, const Arrival *a)
 {
     Prover *p = m->p;
-    u32 mark = p->facts.n;
+    u32 mark = p->facts.all.n;
     prove_merge_load(p, a->fact, a->facts);
     for (u32 k = 0; k < list->v.n; k++) {
         Fact *f = &list->v.v[k];
@@ -56,7 +56,7 @@ static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
             return otherwise;
         bool is_new = step == 0;
         step = prove_node(t, by)->value;
-        u32 mark = p->facts.n;
+        u32 mark = p->facts.all.n;
         prove_merge_load(p, m->a[k].fact, m->a[k].facts);
         SetId set = prove_known(p, m->a[k].value[slot]);
         prove_forget(p, mark);
@@ -78,7 +78,7 @@ static bool is_joined(const Merge *m, u32 slot)
     if (node->bits > 64 || prove_merge_is_clean(m, m->value[slot]))
         return false;
     return node->op == TERM_SYM ? prove_sym_of(m->t, m->value[slot])->detail == slot
-                                : node->op == TERM_LINEAR && node->n > 1 && !m->p->counts;
+                                : node->op == TERM_LINEAR && node->n > 1 && !m->p->plan.counts;
 }
 
 /* The values of joined slots: the union of what the arrivals know of theirs. Of a sum with a number the rest is said. */
@@ -91,7 +91,7 @@ static void range_of_joins(Merge *m, FactList *list)
         if (is_joined(m, slot))
             vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&t->sets), slot}));
     for (u32 k = 0; k < m->count; k++) {
-        u32 mark = p->facts.n;
+        u32 mark = p->facts.all.n;
         prove_merge_load(p, m->a[k].fact, m->a[k].facts);
         for (u32 i = first; i < list->v.n; i++) {
             Fact *f = &list->v.v[i];
@@ -137,7 +137,7 @@ static bool holds_in(Merge *m, Term said, const Arrival *a)
         if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id)
             *fnvmap_at(&from.map, m->value[slot]) = a->value[slot];
     }
-    u32 mark = p->facts.n;
+    u32 mark = p->facts.all.n;
     Term unused;
     prove_merge_load(p, a->fact, a->facts);
     bool holds = prove_decide(p, prove_subst(m->t, &from, said), &unused) == 1;

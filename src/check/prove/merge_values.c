@@ -5,7 +5,7 @@
 Term prove_merge_sole(const Merge *m, u32 slot)
 {
     Term was = m->n->value ? m->n->value[slot] : 0, sole = 0;
-    bool was_joined = m->p->restores && was && !prove_merge_is_clean(m, was);
+    bool was_joined = m->p->plan.restores && was && !prove_merge_is_clean(m, was);
     for (u32 k = 0; k < m->count; k++) {
         Term value = m->a[k].value[slot];
         if (was_joined && value == was)
@@ -110,7 +110,7 @@ static Term value_by_two_steps(Merge *m, u32 slot)
 {
     Terms *t = m->t;
     u32 bits = prove_merge_bits(m, slot);
-    if (!m->p->follows || bits < 32 || bits > 64 || m->count < 2 || m->count > 4)
+    if (!m->p->plan.follows || bits < 32 || bits > 64 || m->count < 2 || m->count > 4)
         return 0;
     for (u32 a = 0; a < slot; a++) {
         if (prove_merge_bits(m, a) != bits || m->value[a] != prove_merge_symbol(m, a))

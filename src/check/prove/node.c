@@ -9,7 +9,7 @@ enum { FACTS_MAX = 256 /* that an arrival brings */ };
 
 static bool comes_first(const Prover *p, u32 a, u32 b)
 {
-    const Node *x = p->nodes.v[a], *y = p->nodes.v[b];
+    const Node *x = p->product.nodes.v[a], *y = p->product.nodes.v[b];
     for (u32 side = 0; side < 2; side++) {
         const u32 *order = p->side[side].g.order;
         u32 i = order[x->place[side].block->id], k = order[y->place[side].block->id];
@@ -24,19 +24,20 @@ static void enqueue(Prover *p, Node *n)
     if (n->queued)
         return;
     n->queued = true;
-    vec_push(&p->queue, n->id);
-    for (u32 k = p->queue.n - 1; k > 0 && comes_first(p, p->queue.v[k], p->queue.v[(k - 1) / 2]); k = (k - 1) / 2) {
-        u32 swap = p->queue.v[k];
-        p->queue.v[k] = p->queue.v[(k - 1) / 2];
-        p->queue.v[(k - 1) / 2] = swap;
+    vec_push(&p->product.queue, n->id);
+    for (u32 k = p->product.queue.n - 1; k > 0 && comes_first(p, p->product.queue.v[k], p->product.queue.v[(k - 1) / 2]);
+         k = (k - 1) / 2) {
+        u32 swap = p->product.queue.v[k];
+        p->product.queue.v[k] = p->product.queue.v[(k - 1) / 2];
+        p->product.queue.v[(k - 1) / 2] = swap;
     }
 }
 
 Node *prove_next_node(Prover *p)
 {
-    if (!p->queue.n)
+    if (!p->product.queue.n)
         return NULL;
-    u32 *v = p->queue.v, top = v[0], n = --p->queue.n;
+    u32 *v = p->product.queue.v, top = v[0], n = --p->product.queue.n;
     v[0] = v[n];
     for (u32 k = 0, least; 2 * k + 1 < n; k = least) {
         least = 2 * k + 1;
@@ -48,8 +49,8 @@ Node *prove_next_node(Prover *p)
         v[k] = v[least];
         v[least] = swap;
     }
-    p->nodes.v[top]->queued = false;
-    return p->nodes.v[top];
+    p->product.nodes.v[top]->queued = false;
+    return p->product.nodes.v[top];
 }
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------------- */
@@ -91,15 +92,28 @@ static Node *node_of(Prover *p, const Place place[2])
         key = (key ^ (u64)(uintptr_t)place[side].at ^ place[side].joins) * 0x9e3779b97f4a7c15u;
     }
     u64 *found;
-    for (; *(found = fnvmap_at(&p->node_of, key)); key++)
-        if (is_at(p->nodes.v[*found], place))
-            return p->nodes.v[*found];
+    for (; *(found = fnvmap_at(&p->product.node_of, key)); key++)
+        if (is_at(p->product.nodes.v[*found], place))
+            return p->product.nodes.v[*found];
     Node *n = arena_new(p->arena, Node);
-    *n = (Node){.place = {place[0], place[1]}, .id = p->nodes.n};
+    *n = (Node){.place = {place[0], place[1]}, .id = p->product.nodes.n};
     *found = n->id;
-    vec_push(&p->nodes, n);
+    vec_push(&p->product.nodes, n);
     find_slots(p, n);
     return n;
+}
+
+void prove_product_init(Product *product) { vec_push(&product->nodes, ((Node *)NULL)); }
+
+void prove_product_free(Product *product)
+{
+    for (u32 k = 1; k < product->nodes.n; k++) {
+        vec_free(&product->nodes.v[k]->arrivals);
+        vec_free(&product->nodes.v[k]->next);
+    }
+    vec_free(&product->nodes);
+    vec_free(&product->queue);
+    fnvmap_free(&product->node_of);
 }
 
 /* ---- arrivals ------------------------------------------------------------------------------------------------------------ */
@@ -107,11 +121,11 @@ static Node *node_of(Prover *p, const Place place[2])
 /* The path's facts, one for each term, the newest first. */
 static void collect_facts(Prover *p, Arrival *a)
 {
-    u32 count = p->facts.n < FACTS_MAX ? p->facts.n : FACTS_MAX;
+    u32 count = p->facts.all.n < FACTS_MAX ? p->facts.all.n : FACTS_MAX;
     Fact *fact = arena_array(p->arena, Fact, count);
-    for (u32 k = p->facts.n; k-- > 0 && a->facts < count;) {
-        Fact f = p->facts.v[k];
-        if (p->fact_of.v[f.term] != k + 1)
+    for (u32 k = p->facts.all.n; k-- > 0 && a->facts < count;) {
+        Fact f = p->facts.all.v[k];
+        if (!prove_is_newest_fact(&p->facts, k))
             continue;
         fact[a->facts++] = f;
     }
@@ -123,27 +137,27 @@ static void drop_old(Prover *p, Node *n)
 {
     u32 kept = 0;
     for (u32 k = 0; k < n->arrivals.n; k++)
-        if (n->arrivals.v[k].from != p->at->id || n->arrivals.v[k].version == p->at->version)
+        if (n->arrivals.v[k].from != p->product.at->id || n->arrivals.v[k].version == p->product.at->version)
             n->arrivals.v[kept++] = n->arrivals.v[k];
     n->arrivals.n = kept;
 }
 
 static void note_edge(Prover *p, const Node *to)
 {
-    u32 edge = to->id << 2 | (p->moved[0] > 0) | (u32)(p->moved[1] > 0) << 1;
-    for (u32 k = 0; k < p->at->next.n; k++)
-        if (p->at->next.v[k] == edge)
+    u32 edge = to->id << 2 | (p->path.moved[0] > 0) | (u32)(p->path.moved[1] > 0) << 1;
+    for (u32 k = 0; k < p->product.at->next.n; k++)
+        if (p->product.at->next.v[k] == edge)
             return;
-    vec_push(&p->at->next, edge);
+    vec_push(&p->product.at->next, edge);
 }
 
 /* The symbols that are numbers on the path. */
 static Subst known_numbers(Prover *p)
 {
     Subst numbers = {0};
-    for (u32 k = 0; k < p->facts.n; k++) {
-        Fact f = p->facts.v[k];
-        if (p->fact_of.v[f.term] == k + 1 && prove_node(&p->t, f.term)->op == TERM_SYM &&
+    for (u32 k = 0; k < p->facts.all.n; k++) {
+        Fact f = p->facts.all.v[k];
+        if (prove_is_newest_fact(&p->facts, k) && prove_node(&p->t, f.term)->op == TERM_SYM &&
             prove_set_count(&p->t.sets, f.set, 2) == 1)
             *fnvmap_at(&numbers.map, f.term) =
                 prove_const(&p->t, prove_set_min(&p->t.sets, f.set), prove_bits(&p->t, f.term));
@@ -154,11 +168,13 @@ static Subst known_numbers(Prover *p)
 bool prove_arrive(Prover *p, const Place place[2])
 {
     Node *n = node_of(p, place);
-    Arrival a = {
-        .from = p->at->id, .version = p->at->version, .open = {p->open[0], p->open[1]}, .iterations = p->iterations};
+    Arrival a = {.from = p->product.at->id,
+                 .version = p->product.at->version,
+                 .open = {p->path.open[0], p->path.open[1]},
+                 .iterations = p->path.iterations};
     u32 slots = n->slots[0] + n->slots[1];
     Term *value = arena_array(p->arena, Term, slots);
-    Subst numbers = p->counts ? known_numbers(p) : (Subst){0};
+    Subst numbers = p->plan.counts ? known_numbers(p) : (Subst){0};
     for (u32 k = 0; k < slots; k++) {
         const Machine *m = &p->side[k >= n->slots[0]];
         value[k] = m->reg[n->reg[k]];
@@ -166,7 +182,7 @@ bool prove_arrive(Prover *p, const Place place[2])
             fnvmap_free(&numbers.map);
             return false;
         }
-        if (p->counts)
+        if (p->plan.counts)
             value[k] = prove_subst(&p->t, &numbers, value[k]);
         else if (prove_node(&p->t, value[k])->choices)
             value[k] = prove_simplify(p, value[k]);
@@ -183,8 +199,8 @@ bool prove_arrive(Prover *p, const Place place[2])
 
 void prove_outdate(Prover *p, const Node *n, const VecU32 *edges)
 {
-    for (u32 k = 0; k < edges->n && p->counts && !p->values_hold; k++) {
-        Node *to = p->nodes.v[edges->v[k] >> 2];
+    for (u32 k = 0; k < edges->n && p->plan.counts && !p->product.values_hold; k++) {
+        Node *to = p->product.nodes.v[edges->v[k] >> 2];
         for (u32 i = 0; i < to->arrivals.n; i++)
             if (to->arrivals.v[i].from == n->id && to->arrivals.v[i].version != n->version)
                 enqueue(p, to);

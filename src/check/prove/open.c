@@ -7,8 +7,6 @@
 #include "base/search.h"
 #include "check/prove/prover.h"
 
-enum { PASSINGS_MAX = 96 /* of one branch, that differ and are kept apart */ };
-
 typedef enum GroupOp { GROUP_AND, GROUP_OR, GROUP_LESS, GROUP_OPS } GroupOp;
 
 /* ---- groups of numbers: blocks, or passings --------------------------------------------------------------------------------- */
@@ -21,8 +19,8 @@ GroupId prove_group(Prover *p, const u32 *v, u32 n)
         return 0;
     for (u32 k = 0; k < n; k++)
         hash = (hash ^ v[k]) * FNV_PRIME;
-    for (u64 *found; (found = fnvmap_at(&p->group_of, hash)); hash++) {
-        const VecU32 *old = &p->groups.v[*found];
+    for (u64 *found; (found = fnvmap_at(&p->groups.by_hash, hash)); hash++) {
+        const VecU32 *old = &p->groups.all.v[*found];
         if (*found && old->n == n && memcmp(old->v, v, n * sizeof *v) == 0)
             return (GroupId)*found;
         if (*found)
@@ -30,16 +28,16 @@ GroupId prove_group(Prover *p, const u32 *v, u32 n)
         VecU32 made = {0};
         for (u32 k = 0; k < n; k++)
             vec_push(&made, v[k]);
-        *found = p->groups.n;
-        vec_push(&p->groups, made);
+        *found = p->groups.all.n;
+        vec_push(&p->groups.all, made);
         break;
     }
-    return p->groups.n - 1;
+    return p->groups.all.n - 1;
 }
 
 bool prove_group_has(const Prover *p, GroupId id, u32 member)
 {
-    const VecU32 *g = &p->groups.v[id];
+    const VecU32 *g = &p->groups.all.v[id];
     for (u32 k = 0; k < g->n; k++)
         if (g->v[k] == member)
             return true;
@@ -57,7 +55,7 @@ static GroupId group_of(Prover *p, VecU32 *list)
 static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
     VecU32 made = {0};
-    const VecU32 *x = &p->groups.v[a], *y = &p->groups.v[b];
+    const VecU32 *x = &p->groups.all.v[a], *y = &p->groups.all.v[b];
     for (u32 i = 0, k = 0; i < x->n || k < y->n;) {
         bool from_x = k == y->n || (i < x->n && x->v[i] <= y->v[k]), from_y = i == x->n || (k < y->n && y->v[k] <= x->v[i]);
         u32 least = from_x ? x->v[i] : y->v[k];
@@ -72,7 +70,7 @@ static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
 /* Answers as compute() does, and keeps the results. */
 static GroupId combine(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
-    u64 key = ((u64)a << 32 | b) * GROUP_OPS + op, *found = fnvmap_at(&p->group_ops, key);
+    u64 key = ((u64)a << 32 | b) * GROUP_OPS + op, *found = fnvmap_at(&p->groups.results, key);
     if (!*found) {
         u64 made = 1 + compute(p, op, a, b);
         *found = made;
@@ -102,6 +100,17 @@ static GroupId group_of_open(Prover *p, const Opens *o, bool joined)
         if (!o->v[k].joined == !joined)
             vec_push(&block, o->v[k].block);
     return group_of(p, &block);
+}
+
+void prove_groups_init(Groups *g) { vec_push(&g->all, ((VecU32){0})); }
+
+void prove_groups_free(Groups *g)
+{
+    for (u32 k = 0; k < g->all.n; k++)
+        vec_free(&g->all.v[k]);
+    vec_free(&g->all);
+    fnvmap_free(&g->by_hash);
+    fnvmap_free(&g->results);
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------------------------ */
@@ -141,6 +150,12 @@ static GroupId group_and_all(Prover *p, GroupId a, GroupId b)
     return a == (GroupId)PROVE_ALL ? b : b == (GroupId)PROVE_ALL ? a : group_and(p, a, b);
 }
 
+static Since unite_since(Prover *p, const Since *a, const Since *b)
+{
+    GroupId all = !a->passings ? b->all_joined : !b->passings ? a->all_joined : group_and(p, a->all_joined, b->all_joined);
+    return (Since){group_or(p, a->passings, b->passings), group_or(p, a->may_join, b->may_join), all};
+}
+
 /* Knowledge of a branch where two paths join. If it is open on one of them only (the other one is NULL), the edge, the
  * condition and the iteration are not known. */
 static Open unite_open(Prover *p, const Open *a, const Open *b)
@@ -160,15 +175,9 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
     o.past = !a->moved ? b->past : !b->moved ? a->past : group_and(p, a->past, b->past);
     o.again = group_and_all(p, a->again, b->again);
     o.closes = a->closes || b->closes;
-    o.rejoined = group_or(p, a->rejoined, b->rejoined);
-    o.divided = group_or(p, a->divided, b->divided);
+    o.rejoined = unite_since(p, &a->rejoined, &b->rejoined);
+    o.divided = unite_since(p, &a->divided, &b->divided);
     o.newer = group_or(p, a->newer, b->newer);
-    o.may_join = group_or(p, a->may_join, b->may_join);
-    o.all_joined = !a->rejoined ? b->all_joined : !b->rejoined ? a->all_joined : group_and(p, a->all_joined, b->all_joined);
-    o.all_joined_divided = !a->divided   ? b->all_joined_divided
-                           : !b->divided ? a->all_joined_divided
-                                         : group_and(p, a->all_joined_divided, b->all_joined_divided);
-    o.may_join_divided = group_or(p, a->may_join_divided, b->may_join_divided);
     o.early = group_or(p, a->early, b->early);
     o.late = a->late || b->late;
     return o;
@@ -218,73 +227,10 @@ bool prove_same_opens(const Opens *a, const Opens *b)
 
 /* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
 
-/* The part of an open branch that a passing keeps: what threads.c asks of it later. */
-static Open essence_of(const Open *from)
-{
-    Open o = *from;
-    o.cond = 0;
-    o.closes = o.rejoined = o.newer = o.may_join = o.all_joined = o.may_join_divided = o.all_joined_divided = o.early =
-        o.late = 0;
-    return o;
-}
-
-static Opens essence(Prover *p, const Opens *from)
-{
-    Open *v = arena_array(p->arena, Open, from->n);
-    for (u32 k = 0; k < from->n; k++)
-        v[k] = essence_of(&from->v[k]);
-    return (Opens){from->n, v};
-}
-
-static bool is_essence(const Opens *known, const Opens *from)
-{
-    bool same = known->n == from->n;
-    for (u32 k = 0; same && k < from->n; k++) {
-        Open o = essence_of(&from->v[k]);
-        same = memcmp(&known->v[k], &o, sizeof o) == 0;
-    }
-    return same;
-}
-
-/* A new passing of the branch; beyond the limit the one that stands for all others that went to the successor. */
-static u32 new_passing(Prover *p, u32 block, u32 went)
-{
-    u32 count = 0;
-    for (u32 id = p->newest_passing.v[block]; id; id = p->passings.v[id].older, count++)
-        if (p->passings.v[id].of_many && p->passings.v[id].went == went)
-            return id;
-    Passing made = {.block = block, .went = went, .of_many = count >= PASSINGS_MAX, .older = p->newest_passing.v[block]};
-    p->newest_passing.v[block] = p->passings.n;
-    vec_push(&p->passings, made);
-    return p->passings.n - 1;
-}
-
-/* A path that is taken again, with less that is known, passes the branch as before. */
-static u32 note_passing(Prover *p, u32 block, u32 went)
-{
-    u64 key = (p->trail ^ block) * 0x9e3779b97f4a7c15u + went, *found;
-    for (; *(found = fnvmap_at(&p->passing_of, key)); key++)
-        if (p->passings.v[*found].block == block && p->passings.v[*found].went == went)
-            break;
-    if (!*found)
-        *found = new_passing(p, block, went);
-    u32 id = (u32)*found;
-    Passing *made = &p->passings.v[id];
-    if (made->is_known && is_essence(&made->open[0], &p->open[0]) && is_essence(&made->open[1], &p->open[1]))
-        return id;
-    Opens open[2] = {essence(p, &p->open[0]), essence(p, &p->open[1])};
-    if (made->is_known)
-        prove_unite_opens(p, made->open, open);
-    else
-        memcpy(made->open, open, sizeof open);
-    made->is_known = true;
-    return id;
-}
-
 /* Branches of AFTER that are open and were passed since that one of BEFORE was. */
 static GroupId passed_since(Prover *p, u32 block)
 {
-    const Opens *after = &p->open[PROVE_AFTER];
+    const Opens *after = &p->path.open[PROVE_AFTER];
     VecU32 found = {0};
     for (u32 k = 0; k < after->n; k++)
         if (!after->v[k].joined && prove_group_has(p, after->v[k].covers, block))
@@ -297,14 +243,14 @@ static void forget_older(Prover *p, u32 block)
 {
     GroupId own = prove_group(p, &block, 1);
     for (u32 side = 0; side < 2; side++) {
-        Open *v = copy(p, &p->open[side]);
-        for (u32 k = 0; k < p->open[side].n; k++) {
+        Open *v = copy(p, &p->path.open[side]);
+        for (u32 k = 0; k < p->path.open[side].n; k++) {
             v[k].past = group_less(p, v[k].past, own);
             v[k].covers = group_less(p, v[k].covers, own);
             if (side == PROVE_AFTER)
                 v[k].newer = group_or(p, v[k].newer, own);
         }
-        p->open[side].v = v;
+        p->path.open[side].v = v;
     }
 }
 
@@ -318,80 +264,80 @@ static bool is_ahead(const Opens *before)
 
 void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
 {
-    const Open *old = prove_find_open(&p->open[PROVE_BEFORE], block);
+    const Open *old = prove_find_open(&p->path.open[PROVE_BEFORE], block);
     Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED, .iteration = prove_iteration_of(p, block)};
     o.again = old && !old->joined ? group_and_all(p, old->again, passed_since(p, block)) : (GroupId)PROVE_ALL;
-    o.past = group_of_open(p, &p->open[PROVE_BEFORE], true);
+    o.past = group_of_open(p, &p->path.open[PROVE_BEFORE], true);
     if (old && old->moved)
         o.past = group_and(p, o.past, old->past);
-    if ((old && old->moved) || is_ahead(&p->open[PROVE_BEFORE]))
+    if ((old && old->moved) || is_ahead(&p->path.open[PROVE_BEFORE]))
         o.moved = PROVE_MAY_HAVE_MOVED;
     forget_older(p, block);
     o.past = group_less(p, o.past, prove_group(p, &block, 1));
-    p->open[PROVE_BEFORE] = with(p, p->open[PROVE_BEFORE], o);
+    p->path.open[PROVE_BEFORE] = with(p, p->path.open[PROVE_BEFORE], o);
 }
 
 /* Once more, in a loop: threads that diverge now may have diverged the times before. */
-void prove_pass_after(Prover *p, u32 block, u32 went)
+void prove_pass_after(Prover *p, u32 block, u32 went, u32 passing)
 {
-    const Opens *before = &p->open[PROVE_BEFORE];
-    const Open *old = prove_find_open(&p->open[PROVE_AFTER], block);
-    u32 id = note_passing(p, block, went);
-    Open o = {.block = block, .went = went, .divided = prove_group(p, &id, 1)};
-    o.covers = group_of_open(p, before, false);
-    o.may_join = o.may_join_divided = o.all_joined_divided = group_of_open(p, before, true);
+    const Opens *before = &p->path.open[PROVE_BEFORE];
+    const Open *old = prove_find_open(&p->path.open[PROVE_AFTER], block);
+    GroupId joined = group_of_open(p, before, true);
+    Open o = {.block = block, .went = went, .covers = group_of_open(p, before, false)};
+    o.divided = (Since){prove_group(p, &passing, 1), joined, joined};
+    o.rejoined.may_join = joined;
     if (old) {
         o.closes = old->closes;
-        o.rejoined = old->rejoined;
+        o.divided = unite_since(p, &o.divided, &old->divided);
+        o.rejoined = unite_since(p, &o.rejoined, &old->rejoined);
         o.newer = old->newer;
-        o.may_join = group_or(p, o.may_join, old->may_join);
-        o.all_joined = old->all_joined;
-        o.divided = group_or(p, o.divided, old->divided);
-        o.all_joined_divided =
-            old->divided ? group_and(p, o.all_joined_divided, old->all_joined_divided) : o.all_joined_divided;
-        o.may_join_divided = group_or(p, o.may_join_divided, old->may_join_divided);
         o.early = old->early;
         o.late = old->late;
     }
-    p->open[PROVE_AFTER] = with(p, p->open[PROVE_AFTER], o);
+    p->path.open[PROVE_AFTER] = with(p, p->path.open[PROVE_AFTER], o);
 }
 
 /* ---- joining ---------------------------------------------------------------------------------------------------------------- */
 
+/* The threads of the branch of BEFORE have joined. */
+static void add_joined(Prover *p, Since *to, GroupId branch)
+{
+    to->may_join = group_or(p, to->may_join, branch);
+    to->all_joined = group_or(p, to->all_joined, branch);
+}
+
 static void join(Prover *p, ProveSide side, u32 at)
 {
-    Open *v = copy(p, &p->open[side]), *a;
+    Open *v = copy(p, &p->path.open[side]), *a;
     v[at].joined = true;
     v[at].closes = side == PROVE_AFTER;
-    v[at].all_joined = v[at].rejoined ? group_and(p, v[at].all_joined, v[at].all_joined_divided) : v[at].all_joined_divided;
-    v[at].rejoined = group_or(p, v[at].rejoined, v[at].divided);
-    v[at].divided = v[at].may_join_divided = v[at].all_joined_divided = v[at].covers = 0;
-    p->open[side].v = v;
+    v[at].rejoined = unite_since(p, &v[at].rejoined, &v[at].divided);
+    v[at].divided = (Since){0};
+    v[at].covers = 0;
+    p->path.open[side].v = v;
     if (side == PROVE_AFTER)
         return;
-    a = copy(p, &p->open[PROVE_AFTER]);
+    a = copy(p, &p->path.open[PROVE_AFTER]);
     GroupId own = prove_group(p, &v[at].block, 1);
-    for (u32 k = 0; k < p->open[PROVE_AFTER].n; k++) {
-        a[k].may_join = group_or(p, a[k].may_join, own);
-        a[k].all_joined = group_or(p, a[k].all_joined, own);
-        a[k].all_joined_divided = group_or(p, a[k].all_joined_divided, own);
-        a[k].may_join_divided = group_or(p, a[k].may_join_divided, own);
+    for (u32 k = 0; k < p->path.open[PROVE_AFTER].n; k++) {
+        add_joined(p, &a[k].divided, own);
+        add_joined(p, &a[k].rejoined, own);
         a[k].covers = group_less(p, a[k].covers, own);
     }
-    p->open[PROVE_AFTER].v = a;
+    p->path.open[PROVE_AFTER].v = a;
 }
 
 /* The next iteration of a loop. What BEFORE passed in the iteration that AFTER now leaves is not of this one; what it passes ahead of
  * AFTER may be of the next one. */
 static void begin_iteration(Prover *p, ProveSide side)
 {
-    Open *v = copy(p, &p->open[PROVE_BEFORE]);
-    for (u32 k = 0; k < p->open[PROVE_BEFORE].n; k++) {
+    Open *v = copy(p, &p->path.open[PROVE_BEFORE]);
+    for (u32 k = 0; k < p->path.open[PROVE_BEFORE].n; k++) {
         v[k].ahead = side == PROVE_BEFORE;
         if (side == PROVE_AFTER)
             v[k].moved = v[k].moved ? PROVE_MAY_HAVE_MOVED : PROVE_NOT_MOVED;
     }
-    p->open[PROVE_BEFORE].v = v;
+    p->path.open[PROVE_BEFORE].v = v;
 }
 
 void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to)
@@ -399,15 +345,15 @@ void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to)
     prove_count_iteration(p, side, from, to);
     if (p->side[side].g.is_join[to->id] == JOIN_LOOP)
         begin_iteration(p, side);
-    for (u32 k = 0; k < p->open[side].n; k++)
-        if (p->side[side].g.postdom[p->open[side].v[k].block] == to->id && !p->open[side].v[k].joined)
+    for (u32 k = 0; k < p->path.open[side].n; k++)
+        if (p->side[side].g.postdom[p->path.open[side].v[k].block] == to->id && !p->path.open[side].v[k].joined)
             join(p, side, k);
 }
 
 bool prove_is_late(const Prover *p, const Instr *after, u32 block)
 {
-    for (u32 k = 0; k < p->lates; k++)
-        if (p->late[k].after == after && p->late[k].block == block)
+    for (u32 k = 0; k < p->plan.lates; k++)
+        if (p->plan.late[k].after == after && p->plan.late[k].block == block)
             return true;
     return false;
 }
@@ -415,7 +361,7 @@ bool prove_is_late(const Prover *p, const Instr *after, u32 block)
 void prove_catch_up(Prover *p, const Instr *after)
 {
     for (u32 side = 0; side < 2; side++) {
-        Opens from = p->open[side];
+        Opens from = p->path.open[side];
         Open *v = arena_array(p->arena, Open, from.n);
         u32 n = 0;
         for (u32 k = 0; k < from.n; k++) {
@@ -424,12 +370,12 @@ void prove_catch_up(Prover *p, const Instr *after)
                 continue;
             v[n] = from.v[k];
             v[n].late = late;
-            v[n].rejoined = late ? v[n].rejoined : 0;
+            v[n].rejoined.passings = late ? v[n].rejoined.passings : 0;
             v[n].moved = v[n].ahead = v[n].past = v[n].closes = 0;
-            v[n].early = v[n].may_join;
+            v[n].early = v[n].rejoined.may_join;
             n++;
         }
         if (n != from.n || (n && memcmp(v, from.v, n * sizeof *v) != 0))
-            p->open[side] = (Opens){n, v};
+            p->path.open[side] = (Opens){n, v};
     }
 }

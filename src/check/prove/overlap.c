@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "check/prove/solver.h"
-
 enum { OTHER_THREAD = 1 << 30 };
 
 /* Whether both threads see the same value of the symbol, at both accesses. */
@@ -17,8 +15,8 @@ static bool is_shared(const AccessPair *q, Term x)
         return sreg_info(s->detail)->uniformity == UNI_CTA;
     if (s->kind != PROVE_SYM_JOIN)
         return false;
-    const Node *n = q->p->nodes.v[s->owner];
-    if (s->detail >= n->slots[0] || bitset_has(&q->p->of_block.divergent, n->reg[s->detail]))
+    const Node *n = q->p->product.nodes.v[s->owner];
+    if (s->detail >= n->slots[0] || bitset_has(&q->p->barriers.of_block.divergent, n->reg[s->detail]))
         return false;
     return !bitset_has(q->between, n->place[0].block->id);
 }
@@ -109,7 +107,7 @@ static const Sym *variable_of(const Prover *p, Term a, Term *base)
 static bool stays_inside(Prover *p, const Access *x, const Sym *variable, Term base)
 {
     Terms *t = &p->t;
-    u32 mark = p->facts.n;
+    u32 mark = p->facts.all.n;
     if (p->options->assume_in_bounds && variable->space == SPACE_SHARED)
         return true;
     if (variable->bytes < (i64)x->bytes)
@@ -209,12 +207,12 @@ bool prove_may_conflict(const AccessPair *q, const Instr *a, const Instr *b)
     if (prove_is_private_access(a->op) || prove_is_private_access(b->op) || !may_share_memory(a->op, b->op) ||
         (!writes(a->op) && !writes(b->op)))
         return false;
-    if (bitset_has(&p->stays, a->origin) || bitset_has(&p->stays, b->origin))
+    if (bitset_has(&p->barriers.stays, a->origin) || bitset_has(&p->barriers.stays, b->origin))
         return true;
-    for (u32 i = 0; i < p->accesses.n; i++)
-        for (u32 k = 0; k < p->accesses.n; k++)
-            if (p->accesses.v[i].at == a && p->accesses.v[k].at == b &&
-                !excludes_overlap(q, &p->accesses.v[i], &p->accesses.v[k]))
+    for (u32 i = 0; i < p->barriers.accesses.n; i++)
+        for (u32 k = 0; k < p->barriers.accesses.n; k++)
+            if (p->barriers.accesses.v[i].at == a && p->barriers.accesses.v[k].at == b &&
+                !excludes_overlap(q, &p->barriers.accesses.v[i], &p->barriers.accesses.v[k]))
                 return true;
     return false;
 }

@@ -1,20 +1,18 @@
 /* One side of a path: it runs until it stands at an event or a join, or does not know where control goes. */
-#include "check/prove/path.h"
-
 #include "check/prove/arguments.h"
 
 enum { TERMS_EACH_STEP = 8 };
 
 static void enter(Prover *p, ProveSide side, Block *to)
 {
-    Place *at = &p->place[side];
+    Place *at = &p->path.place[side];
     const Block *from = at->block;
     at->block = to;
     at->at = to->first;
     u8 kind = p->side[side].g.is_join[to->id];
-    at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->passed++ >= p->pass_limit);
-    p->passed_most = p->passed > p->passed_most ? p->passed : p->passed_most;
-    p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side], p->side[side].written};
+    at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->path.passed++ >= p->plan.pass_limit);
+    p->effort.passed_most = p->path.passed > p->effort.passed_most ? p->path.passed : p->effort.passed_most;
+    p->path.entered[side] = (Entered){to, p->side[side].undo.n, p->path.cells[side], p->side[side].written};
     prove_enter(p, side, from, to);
 }
 
@@ -75,7 +73,7 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
     if (!taken) {
         if (!i->block->fall) {
             r.stop = STOP_END;
-            p->place[side].at = NULL;
+            p->path.place[side].at = NULL;
             *moved = false;
         } else {
             leave_for(p, side, guard, i->block->fall);
@@ -95,22 +93,22 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
     return r;
 }
 
-bool prove_is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->step_limit; }
+bool prove_is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->plan.step_limit; }
 
 Running prove_run(Prover *p, ProveSide side)
 {
     Machine *m = &p->side[side];
-    Place *at = &p->place[side];
+    Place *at = &p->path.place[side];
     for (;;) {
         if (at->joins)
             return (Running){.stop = STOP_JOIN};
-        if (++p->steps > p->step_limit || prove_is_over(p) || prove_is_large(p->arena) || m->fault)
+        if (++p->effort.steps > p->plan.step_limit || prove_is_over(p) || prove_is_large(p->arena) || m->fault)
             return (Running){.stop = STOP_FAULT};
         Instr *i = at->at;
         if (!i) {
             if (!at->block->fall)
                 return (Running){.stop = STOP_END};
-            p->moved[side]++;
+            p->path.moved[side]++;
             enter(p, side, at->block->fall);
             continue;
         }
@@ -119,7 +117,7 @@ Running prove_run(Prover *p, ProveSide side)
             Running r = run_terminator(p, side, i, &moved);
             if (!moved)
                 return r;
-            p->moved[side]++;
+            p->path.moved[side]++;
             continue;
         }
         if (i->kind == INSTR_OP) {
@@ -139,22 +137,16 @@ Running prove_run(Prover *p, ProveSide side)
                 prove_note_written(m, i);
             }
         }
-        p->moved[side]++;
+        p->path.moved[side]++;
         at->at = i->next;
     }
 }
 
 Saved prove_save(const Prover *p)
 {
-    Saved s = {
-        .facts = p->facts.n, .passed = p->passed, .branches = p->branches, .iterations = p->iterations, .trail = p->trail};
+    Saved s = {.path = p->path, .facts = p->facts.all.n};
     for (u32 side = 0; side < 2; side++) {
         s.undo[side] = p->side[side].undo.n;
-        s.moved[side] = p->moved[side];
-        s.place[side] = p->place[side];
-        s.entered[side] = p->entered[side];
-        s.open[side] = p->open[side];
-        s.cells[side] = p->cells[side];
         s.written[side] = p->side[side].written;
     }
     return s;
@@ -163,17 +155,9 @@ Saved prove_save(const Prover *p)
 void prove_restore(Prover *p, const Saved *s)
 {
     prove_forget(p, s->facts);
-    p->passed = s->passed;
-    p->branches = s->branches;
-    p->iterations = s->iterations;
-    p->trail = s->trail;
+    p->path = s->path;
     for (u32 side = 0; side < 2; side++) {
         prove_undo(&p->side[side], s->undo[side]);
-        p->moved[side] = s->moved[side];
-        p->place[side] = s->place[side];
-        p->entered[side] = s->entered[side];
-        p->open[side] = s->open[side];
-        p->cells[side] = s->cells[side];
         p->side[side].written = s->written[side];
     }
 }

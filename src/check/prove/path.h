@@ -1,8 +1,47 @@
-/* One side of a path, and what is saved of both where it forks. */
+/* A path through both texts: where its sides stand, and what is saved of them where it forks. */
 #ifndef PTXOPT_CHECK_PROVE_PATH_H
 #define PTXOPT_CHECK_PROVE_PATH_H
 
-#include "check/prove/prover.h"
+#include "check/prove/node.h"
+
+typedef struct Cell Cell; /* arguments.h */
+
+/* Where a path came into the block in which it is. */
+typedef struct Entered {
+    Block *block;
+    u32 undo; /* of the machine */
+    const Cell *cells;
+    Term written;
+} Entered;
+
+/* A branch of BEFORE that the path passed since the node, and its condition. */
+typedef struct Passed Passed;
+struct Passed {
+    u32 block;
+    Term cond;
+    const Passed *next; /* the one before */
+};
+
+/* What belongs to one path, and is taken back where it forks. Each member is changed by what it is about: `open` by open.c,
+ * `iterations` by iterations.c, `cells` by arguments.c, `branches` and `trail` by paths.c, the others by path.c and explore.c. */
+typedef struct Path {
+    Place place[2];
+    Entered entered[2];          /* no block: an event came since, or the node */
+    const Passed *branches;      /* of BEFORE */
+    const Cell *cells[2];        /* the newest first */
+    Opens open[2];               /* only taken over, never changed */
+    const Iteration *iterations; /* likewise; NULL: none are counted */
+    u64 trail;                   /* hash of the path: the node, and what it has passed since */
+    u32 moved[2];                /* since the node, in steps */
+    u32 passed;                  /* lone joins, since the node */
+    u32 depth;                   /* forks on the way, since the node */
+} Path;
+
+/* What all paths have cost. Changed by path.c alone. */
+typedef struct Effort {
+    u32 steps;
+    u32 passed_most; /* lone joins on any path */
+} Effort;
 
 typedef enum Stop {
     STOP_EVENT, /* at an instruction that must match */
@@ -21,15 +60,9 @@ typedef struct Running {
 } Running;
 
 typedef struct Saved {
-    u32 facts, undo[2], moved[2], passed;
-    Place place[2];
-    Entered entered[2];
-    Opens open[2];
-    const Iteration *iterations;
-    const Cell *cells[2];
+    Path path;
+    u32 facts, undo[2];
     Term written[2];
-    const Passed *branches;
-    u64 trail;
 } Saved;
 
 /* The side goes on from where it stands. */

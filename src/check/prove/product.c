@@ -1,10 +1,8 @@
 /* Exploring the product of two functions: its nodes, one after the other, until no state changes any more. */
 
 #include "check/prove/arguments.h"
-#include "check/prove/explore.h"
-#include "check/prove/path.h"
 
-enum { STEPS_BASE = 200000, STEPS_EACH = 400, CYCLES_MAX = 4096 /* blocks of a function in which cycles are looked for */ };
+enum { CYCLES_MAX = 4096 /* blocks of a function in which cycles are looked for */ };
 
 typedef struct Explorer {
     Prover *p;
@@ -104,14 +102,14 @@ static u32 movers(const Explorer *e, const Node *n)
 static void start_at(Prover *p, Node *n)
 {
     u32 slots = n->slots[0] + n->slots[1];
-    p->iterations = n->iterations;
+    p->path.iterations = n->iterations;
     for (u32 side = 0; side < 2; side++) {
-        p->place[side] = n->place[side];
-        p->open[side] = n->open[side];
-        p->cells[side] = &prove_cells_lost;
+        p->path.place[side] = n->place[side];
+        p->path.open[side] = n->open[side];
+        p->path.cells[side] = &prove_cells_lost;
         p->side[side].written = 0;
-        p->entered[side].block = NULL;
-        p->moved[side] = 0;
+        p->path.entered[side].block = NULL;
+        p->path.moved[side] = 0;
     }
     for (u32 k = 0; k < slots; k++)
         prove_set_reg(&p->side[k >= n->slots[0]], n->reg[k], n->value[k]);
@@ -132,14 +130,14 @@ static void explore_node(Explorer *e, Node *n)
     n->in_doubt = false;
     VecU32 old = n->next;
     n->next = (VecU32){0};
-    p->at = n;
-    p->depth = p->passed = 0;
-    p->branches = NULL;
-    p->trail = n->id;
+    p->product.at = n;
+    p->path.depth = p->path.passed = 0;
+    p->path.branches = NULL;
+    p->path.trail = n->id;
     start_at(p, n);
     for (u32 side = 0; side < 2; side++)
         if (who >> side & 1)
-            p->place[side].joins = false;
+            p->path.place[side].joins = false;
     prove_explore_path(p);
     prove_restore(p, &s);
     prove_outdate(p, n, &old);
@@ -154,16 +152,16 @@ static bool waits_for_ever(const Prover *p, u32 side)
     Arena scratch = {0};
     VecU32 from = {0}, to = {0};
     bool found = false;
-    for (u32 k = 1; k < p->nodes.n; k++)
-        for (u32 i = 0; i < p->nodes.v[k]->next.n; i++) {
-            u32 edge = p->nodes.v[k]->next.v[i];
+    for (u32 k = 1; k < p->product.nodes.n; k++)
+        for (u32 i = 0; i < p->product.nodes.v[k]->next.n; i++) {
+            u32 edge = p->product.nodes.v[k]->next.v[i];
             if (edge >> side & 1)
                 continue;
             found |= edge >> 2 == k;
             vec_push(&from, k);
             vec_push(&to, edge >> 2);
         }
-    Graph g = graph_from_edges(&scratch, p->nodes.n, from.v, to.v, from.n);
+    Graph g = graph_from_edges(&scratch, p->product.nodes.n, from.v, to.v, from.n);
     found |= graph_components(&g, arena_array(&scratch, u32, g.nodes)) < g.nodes;
     vec_free(&from);
     vec_free(&to);
@@ -205,42 +203,33 @@ static u32 *labels_in(Prover *p, ProveSide side)
     return map;
 }
 
-static u32 count_instructions(const Function *fn)
-{
-    u32 n = 0;
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            n++;
-    return n;
-}
-
 /* Explores from the entries on, until no node's state changes any more. */
 static void explore_all(Explorer *e)
 {
     Prover *p = e->p;
     Node start = {0};
-    p->at = &start;
-    p->branches = NULL;
-    p->trail = 0;
-    p->depth = p->passed = 0;
+    p->product.at = &start;
+    p->path.branches = NULL;
+    p->path.trail = 0;
+    p->path.depth = p->path.passed = 0;
     for (u32 side = 0; side < 2; side++) {
         Machine *m = &p->side[side];
         prove_fill_with_garbage(m);
-        p->cells[side] = NULL;
-        p->entered[side].block = NULL;
-        p->open[side] = (Opens){0};
-        p->place[side] = (Place){m->fn->entry, m->fn->entry->first, m->g.is_join[m->fn->entry->id] != JOIN_NONE};
+        p->path.cells[side] = NULL;
+        p->path.entered[side].block = NULL;
+        p->path.open[side] = (Opens){0};
+        p->path.place[side] = (Place){m->fn->entry, m->fn->entry->first, m->g.is_join[m->fn->entry->id] != JOIN_NONE};
     }
     prove_explore_path(p);
     for (u32 side = 0; side < 2; side++)
         prove_undo(&p->side[side], 0);
     prove_forget(p, 0);
     vec_free(&start.next);
-    for (Node *n; !p->failed && (n = prove_next_node(p));)
+    for (Node *n; !p->outcome.failed && (n = prove_next_node(p));)
         if (prove_merge(p, n))
             explore_node(e, n);
-    for (u32 k = 1; k < p->nodes.n && !p->failed; k++)
-        if (p->nodes.v[k]->in_doubt)
+    for (u32 k = 1; k < p->product.nodes.n && !p->outcome.failed; k++)
+        if (p->product.nodes.v[k]->in_doubt)
             prove_fail(p, PROVE_UNKNOWN, "in its last state a loop's iterations are not the same");
 }
 
@@ -248,18 +237,15 @@ void prove_explore(Prover *p)
 {
     Explorer e = {.p = p, .to_after = labels_in(p, PROVE_BEFORE), .to_before = labels_in(p, PROVE_AFTER)};
     share_joins(&e);
-    u64 limit = STEPS_BASE + (u64)(p->options->limit ? p->options->limit : STEPS_EACH) *
-                                 (count_instructions(p->side[0].fn) + count_instructions(p->side[1].fn));
-    p->step_limit = limit > UINT32_MAX / 2 ? UINT32_MAX / 2 : (u32)limit;
     explore_all(&e);
-    p->values_hold = true;
-    for (u32 k = 1; k < p->nodes.n; k++)
-        vec_clear(&p->nodes.v[k]->arrivals);
-    if (!p->failed && (p->skipped.word || prove_threads_matter(p))) {
+    p->product.values_hold = true;
+    for (u32 k = 1; k < p->product.nodes.n; k++)
+        vec_clear(&p->product.nodes.v[k]->arrivals);
+    if (!p->outcome.failed && (p->barriers.skipped.word || prove_threads_matter(p))) {
         prove_find_loops(p, e.to_after);
         explore_all(&e);
     }
-    for (u32 side = 0; side < 2 && !p->failed; side++)
+    for (u32 side = 0; side < 2 && !p->outcome.failed; side++)
         if (waits_for_ever(p, side))
             prove_fail(p, PROVE_UNKNOWN, "termination: a loop of one text has no counterpart in the other");
 }

@@ -25,12 +25,12 @@ static u32 countdowns(const Function *fn)
  * find; that says more than why others failed, and attempts that are about values, to follow and to restore, are not made. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
-    Attempt attempts[] = {{.pass_limit = 4},
-                          {.pass_limit = 4, .follows = true},
-                          {.pass_limit = 0},
-                          {.pass_limit = 16, .follows = true},
-                          {.pass_limit = 4, .counts = true},
-                          {.pass_limit = 4, .restores = true}};
+    Attempt attempts[] = {{.plan.pass_limit = 4},
+                          {.plan.pass_limit = 4, .plan.follows = true},
+                          {.plan.pass_limit = 0},
+                          {.plan.pass_limit = 16, .plan.follows = true},
+                          {.plan.pass_limit = 4, .plan.counts = true},
+                          {.plan.pass_limit = 4, .plan.restores = true}};
     ProveVerdict first = prove_attempt(pair, options, &attempts[0], arena);
     pair->proved_by = attempts[0];
     if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !prove_is_comparable(pair->before, pair->after) ||
@@ -40,9 +40,9 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];
         u32 old = 0;
-        a->early = a->left_out = attempts[k - 1].left_out;
-        if ((a->counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->restores && only_threads) ||
-            (a->follows && attempts[0].only_threads))
+        a->plan.early = a->left_out = attempts[k - 1].left_out;
+        if ((a->plan.counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->plan.restores && only_threads) ||
+            (a->plan.follows && attempts[0].only_threads))
             continue;
         while (old < k && !prove_takes_same_steps(a, &attempts[old]))
             old++;

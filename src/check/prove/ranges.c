@@ -7,6 +7,13 @@ enum {
     RANGES = 2048       /* that are kept, a power of two */
 };
 
+/* The values that a term can have, by what was known at a moment. */
+struct Range {
+    Term term;
+    u32 depth, moment;
+    SetId set;
+};
+
 static SetId known(Prover *p, Term x, u32 depth);
 
 static SetId anything(Prover *p, Term x) { return prove_set_range(&p->t.sets, 0, prove_most(&p->t, x)); }
@@ -15,8 +22,8 @@ static SetId anything(Prover *p, Term x) { return prove_set_range(&p->t.sets, 0,
 static SetId facts_of_sum(Prover *p, Term x)
 {
     u64 constant = prove_node(&p->t, x)->value;
-    u32 at = constant ? prove_newest_fact(p, prove_plus(&p->t, x, 0 - constant)) : 0;
-    return at ? prove_set_shift(&p->t.sets, p->facts.v[at - 1].set, constant, prove_most(&p->t, x)) : anything(p, x);
+    u32 at = constant ? prove_newest_fact(&p->facts, prove_plus(&p->t, x, 0 - constant)) : 0;
+    return at ? prove_set_shift(&p->t.sets, p->facts.all.v[at - 1].set, constant, prove_most(&p->t, x)) : anything(p, x);
 }
 
 static SetId range_of_sum(Prover *p, Term x, u32 depth)
@@ -198,11 +205,11 @@ static SetId range_of(Prover *p, Term x, u32 depth)
 {
     if (prove_node(&p->t, x)->n == 0)
         return compute_range(p, x, depth);
-    u32 moment = p->learned.n ? vec_last(&p->learned) : 0;
-    if (!p->ranges)
-        p->ranges = arena_array(p->arena, Range, RANGES);
+    u32 moment = p->facts.learned.n ? vec_last(&p->facts.learned) : 0;
+    if (!p->facts.ranges)
+        p->facts.ranges = arena_array(p->arena, Range, RANGES);
     u32 at = (x * 0x9e3779b1u ^ moment * 0x85ebca6bu) + depth * 0xc2b2ae35u;
-    Range *kept = &p->ranges[(at ^ at >> 16) % RANGES];
+    Range *kept = &p->facts.ranges[(at ^ at >> 16) % RANGES];
     if (kept->term == x && kept->depth == depth && kept->moment == moment)
         return kept->set;
     SetId set = compute_range(p, x, depth);
@@ -215,22 +222,22 @@ static SetId known(Prover *p, Term x, u32 depth)
     if (prove_bits(&p->t, x) > 64)
         return 0;
     SetId set = depth ? range_of(p, x, depth - 1) : anything(p, x);
-    u32 at = prove_newest_fact(p, x);
-    if (!at || prove_set_within(&p->t.sets, set, p->facts.v[at - 1].set))
+    u32 at = prove_newest_fact(&p->facts, x);
+    if (!at || prove_set_within(&p->t.sets, set, p->facts.all.v[at - 1].set))
         return set;
-    return prove_set_and(&p->t.sets, set, p->facts.v[at - 1].set);
+    return prove_set_and(&p->t.sets, set, p->facts.all.v[at - 1].set);
 }
 
 int prove_is_in(Prover *p, Term x, SetId asked)
 {
     Sets *s = &p->t.sets;
     SetId set = range_of(p, x, DEPTH_MAX - 1);
-    for (u32 at = prove_newest_fact(p, x);; at = 0) {
+    for (u32 at = prove_newest_fact(&p->facts, x);; at = 0) {
         if (prove_set_within(s, set, asked) || prove_set_disjoint(s, set, asked))
             return prove_set_within(s, set, asked);
         if (!at)
             return -1;
-        set = prove_set_and(s, set, p->facts.v[at - 1].set);
+        set = prove_set_and(s, set, p->facts.all.v[at - 1].set);
     }
 }
 

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "check/prove/explore.h"
-
 enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000, INPUTS_DESCRIBED = 12 };
 
 /* Into the verdict. */
@@ -12,25 +10,25 @@ static void list_inputs(const Prover *p)
 {
     static const char *const component[] = {"", ".x", ".y", ".z", ".w"};
     const u32 *v = p->t.inputs.v;
-    ProveInput *input = arena_array(p->verdict_arena, ProveInput, p->t.inputs.n / 6 + 1);
+    ProveInput *input = arena_array(p->outcome.arena, ProveInput, p->t.inputs.n / 6 + 1);
     for (u32 k = 0; k + 5 < p->t.inputs.n; k += 6) {
         bool is_sreg = v[k] == PROVE_SYM_SREG;
         const char *name = is_sreg ? sreg_info(v[k + 1])->name : p->t.name.v[v[k + 1]]->text;
         const char *part = is_sreg && v[k + 2] < COUNT_OF(component) ? component[v[k + 2]] : "";
-        input[k / 6] = (ProveInput){.name = arena_printf(p->verdict_arena, "%s%s", name, part),
+        input[k / 6] = (ProveInput){.name = arena_printf(p->outcome.arena, "%s%s", name, part),
                                     .bits = v[k + 3],
                                     .value = v[k + 4] | (u64)v[k + 5] << 32};
     }
-    p->verdict->input = input;
-    p->verdict->inputs = p->t.inputs.n / 6;
+    p->outcome.verdict->input = input;
+    p->outcome.verdict->inputs = p->t.inputs.n / 6;
 }
 
 static const char *describe_inputs(const Prover *p)
 {
     char *text = arena_printf(p->arena, "%s", "");
-    for (u32 k = 0; k < p->verdict->inputs && k < INPUTS_DESCRIBED; k++)
-        text = arena_append(p->arena, text, ", ", "%s=%llu", p->verdict->input[k].name,
-                            (unsigned long long)p->verdict->input[k].value);
+    for (u32 k = 0; k < p->outcome.verdict->inputs && k < INPUTS_DESCRIBED; k++)
+        text = arena_append(p->arena, text, ", ", "%s=%llu", p->outcome.verdict->input[k].name,
+                            (unsigned long long)p->outcome.verdict->input[k].value);
     return text;
 }
 
@@ -41,7 +39,7 @@ static bool calls_something_else(const Prover *p)
     const Sym *callee[2] = {NULL, NULL};
     bool calls = false, has_body = false;
     for (u32 side = 0; side < 2; side++) {
-        const Instr *i = p->place[side].at;
+        const Instr *i = p->path.place[side].at;
         if (!i || i->kind != INSTR_OP || !op_has(i->op, OPF_CALL))
             continue;
         SymId sym = call_callee(i);
@@ -57,7 +55,7 @@ static bool calls_something_else(const Prover *p)
 static bool accesses_own_memory(const Prover *p)
 {
     for (u32 side = 0; side < 2; side++) {
-        const Instr *i = p->place[side].at;
+        const Instr *i = p->path.place[side].at;
         if (i && i->kind == INSTR_OP && op_has(i->op, OPF_PLAIN_ACCESS) && i->op->space == SPACE_LOCAL)
             return true;
     }
@@ -69,11 +67,11 @@ static bool refute_by(Prover *p, Pair *pair, u64 seed)
 {
     const char *why = NULL;
     p->t.seed = seed;
-    p->step_limit = REPLAY_STEPS;
-    p->pass_limit = UINT32_MAX;
+    p->plan.step_limit = REPLAY_STEPS;
+    p->plan.pass_limit = UINT32_MAX;
     if (!prove_init_sides(p, pair) || !prove_replay(p, REPLAY_EVENTS, &why) || accesses_own_memory(p))
         return false;
-    p->verdict->is_suspect = true;
+    p->outcome.verdict->is_suspect = true;
     if (p->t.guessed || calls_something_else(p))
         return false;
     list_inputs(p);
@@ -86,7 +84,7 @@ bool prove_refute(Pair *pair, const ProveOptions *options, ProveVerdict *verdict
 {
     for (u64 seed = 1; seed <= REPLAYS; seed++) {
         Arena own = {0};
-        Prover p = {.arena = &own, .options = options, .verdict = verdict, .verdict_arena = arena};
+        Prover p = {.arena = &own, .options = options, .outcome = {.verdict = verdict, .arena = arena}};
         prove_init(&p);
         bool refuted = refute_by(&p, pair, seed * 0x9e3779b97f4a7c15u);
         prove_free(&p);

@@ -147,24 +147,24 @@ static bool leads_alike(Shape *s, const Block *b, u32 to, const Block *a, u32 ot
 static bool pass_alike(Shape *s, const Block *b, const Block *a)
 {
     const Prover *p = s->p;
-    for (u32 id = p->newest_passing.v[a->id]; id; id = p->passings.v[id].older) {
-        const Passing *passing = &p->passings.v[id];
+    for (u32 id = p->notes.newest.v[a->id]; id; id = p->notes.passings.v[id].older) {
+        const Passing *passing = &p->notes.passings.v[id];
         const Open *o = prove_find_open(&passing->open[PROVE_BEFORE], b->id);
         if (!o || o->moved != PROVE_MOVED || !o->went)
             return false;
         if (!leads_alike(s, b, o->went - 1, a, passing->went - 1))
             return false;
     }
-    return p->newest_passing.v[a->id] != 0;
+    return p->notes.newest.v[a->id] != 0;
 }
 
 /* Whether some path took this edge of both branches. */
 static bool pass_together(const Shape *s, const Block *b, u32 to, const Block *a, u32 other)
 {
     const Prover *p = s->p;
-    for (u32 id = p->newest_passing.v[a->id]; id; id = p->passings.v[id].older) {
-        const Open *o = prove_find_open(&p->passings.v[id].open[PROVE_BEFORE], b->id);
-        if (o && o->went == to + 1 && p->passings.v[id].went == other + 1)
+    for (u32 id = p->notes.newest.v[a->id]; id; id = p->notes.passings.v[id].older) {
+        const Open *o = prove_find_open(&p->notes.passings.v[id].open[PROVE_BEFORE], b->id);
+        if (o && o->went == to + 1 && p->notes.passings.v[id].went == other + 1)
             return true;
     }
     return false;
@@ -328,10 +328,10 @@ static bool note_all(Shape *s, const ProveMatched *matched, u32 n)
 bool prove_same_shape(Prover *p)
 {
     Shape s = {.p = p, .g = {&p->side[PROVE_BEFORE].g, &p->side[PROVE_AFTER].g}};
-    bool same = note_all(&s, p->matched.v, p->matched.n);
+    bool same = note_all(&s, p->threads.matched.v, p->threads.matched.n);
     for (u32 side = 0; side < 2; side++)
         s.of[side] = mem_zalloc(sizeof(u32) * s.g[side]->n);
-    s.branch = p->same_branch = arena_array(p->arena, u32, s.g[PROVE_AFTER]->n);
+    s.branch = p->threads.same_branch = arena_array(p->arena, u32, s.g[PROVE_AFTER]->n);
     push(&s, s.g[PROVE_BEFORE]->fn->entry, s.g[PROVE_AFTER]->fn->entry);
     while (same && !s.missed && s.work.n && s.steps < STEPS_MAX) {
         u32 a = vec_pop(&s.work), b = vec_pop(&s.work);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "check/prove/prover.h"
-#include "check/prove/solver.h"
 
 enum { CASES_MAX = 8 /* nested case splits of an equality */ };
 
@@ -207,7 +206,7 @@ static bool equal(Prover *p, Term a, Term b, u32 cases)
     if (!atom)
         return false;
     for (u32 value = 0; value < 2; value++) {
-        u32 mark = p->facts.n;
+        u32 mark = p->facts.all.n;
         bool same = !prove_assume(p, atom, value) || equal(p, a, b, cases - 1);
         prove_forget(p, mark);
         if (!same)

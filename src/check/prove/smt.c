@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/prove/solver.h"
+#include "check/prove/prover.h"
 
 enum { FACTS_MOST = 300, TERMS_MOST = 4000 };
 
@@ -182,8 +182,8 @@ static void tell(Script *s, Term x)
 static void tell_facts(Script *s)
 {
     u32 said = 0;
-    for (u32 k = s->p->facts.n; k-- > 0 && said < FACTS_MOST; said++) {
-        Fact f = s->p->facts.v[k];
+    for (u32 k = s->p->facts.all.n; k-- > 0 && said < FACTS_MOST; said++) {
+        Fact f = s->p->facts.all.v[k];
         Term is = prove_node(s->t, f.term)->bits > 64 ? 0 : prove_in(s->t, f.term, f.set);
         if (!is)
             continue;
@@ -194,7 +194,7 @@ static void tell_facts(Script *s)
 
 static u32 milliseconds_left(const Prover *p)
 {
-    double left = 1e3 * (p->solver_until - clock_now());
+    double left = 1e3 * (p->solver.until - clock_now());
     return left > 0 ? (u32)left : 0;
 }
 
@@ -217,15 +217,15 @@ static bool answers_right(Prover *p, const char *command)
 
 static bool may_ask(Prover *p)
 {
-    if (!p->options->solver || p->solver_fails)
+    if (!p->options->solver || p->solver.fails)
         return false;
     const char *command = prove_solver_command(p->options->solver);
-    if (!p->solver_until) {
-        p->solver_until = clock_now() + 1e-3 * p->options->solver_ms;
-        p->solver_fails = !answers_right(p, command);
+    if (!p->solver.until) {
+        p->solver.until = clock_now() + 1e-3 * p->options->solver_ms;
+        p->solver.fails = !answers_right(p, command);
     }
-    p->solver_fails |= milliseconds_left(p) == 0;
-    return !p->solver_fails;
+    p->solver.fails |= milliseconds_left(p) == 0;
+    return !p->solver.fails;
 }
 
 bool prove_solver_excludes(Prover *p, const Term *conditions, u32 n)
@@ -246,7 +246,7 @@ bool prove_solver_excludes(Prover *p, const Term *conditions, u32 n)
     fprintf(s.out, "(check-sat)\n(exit)\n");
     bool whole = !ferror(s.out); /* memory may have run out in between */
     whole &= fclose(s.out) == 0;
-    p->verdict->queries++;
+    p->outcome.verdict->queries++;
     bool unsat = whole && s.terms <= TERMS_MOST &&
                  prove_solver_run(prove_solver_command(p->options->solver), text, (u32)len, milliseconds_left(p), word,
                                   sizeof word) &&

@@ -1,5 +1,6 @@
 /* The solver's process. */
 #define _GNU_SOURCE /* pipe2 */
+#include "check/prove/prove.h"
 #include "check/prove/solver.h"
 
 #include <errno.h>

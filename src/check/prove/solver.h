@@ -3,7 +3,15 @@
 #ifndef PTXOPT_CHECK_PROVE_SOLVER_H
 #define PTXOPT_CHECK_PROVE_SOLVER_H
 
-#include "check/prove/prover.h"
+#include "check/prove/term.h"
+
+typedef struct Prover Prover;
+
+/* Changed by smt.c alone. */
+typedef struct SolverTime {
+    double until; /* of clock_now; 0: not asked yet */
+    bool fails;   /* it is not asked any more */
+} SolverTime;
 
 /* Whether a and b are equal on this path, as far as the solver can tell in the function's time. */
 bool prove_solver_equal(Prover *p, Term a, Term b);

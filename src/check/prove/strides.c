@@ -145,9 +145,9 @@ int prove_strided(Prover *p, Term rel, SetId asked)
     u32 bits = prove_bits(t, a), left = ALL, in = 0;
     if (bits != 32 && bits != 64)
         return -1;
-    for (u32 k = p->facts.n; k-- > 0 && left == ALL;) {
-        Fact f = p->facts.v[k];
-        if (f.term == rel || prove_newest_fact(p, f.term) != k + 1)
+    for (u32 k = p->facts.all.n; k-- > 0 && left == ALL;) {
+        Fact f = p->facts.all.v[k];
+        if (f.term == rel || prove_newest_fact(&p->facts, f.term) != k + 1)
             continue;
         left &= left_by_fact(p, &f, a, b, true);
         left &= left_by_fact(p, &f, a, b, false);
@@ -179,9 +179,9 @@ static int decided_by(Prover *p, Term x, Term bound, u32 relations, SetId asked)
 int prove_strided_number(Prover *p, Term x, SetId asked)
 {
     Terms *t = &p->t;
-    for (u32 k = p->facts.n; k-- > 0;) {
-        Fact f = p->facts.v[k];
-        if (prove_node(t, f.term)->op != TERM_REL || prove_newest_fact(p, f.term) != k + 1 ||
+    for (u32 k = p->facts.all.n; k-- > 0;) {
+        Fact f = p->facts.all.v[k];
+        if (prove_node(t, f.term)->op != TERM_REL || prove_newest_fact(&p->facts, f.term) != k + 1 ||
             prove_bits(t, prove_kid(t, f.term, 0)) != prove_bits(t, x))
             continue;
         for (u32 way = 0; way < 4; way++) {

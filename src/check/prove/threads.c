@@ -46,7 +46,7 @@
 static bool is_convergent(Prover *p, const Instr *i)
 {
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-        return prove_callee(&p->callees, i) & CALLEE_TOGETHER;
+        return prove_callee(&p->threads.callees, i) & CALLEE_TOGETHER;
     return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
 }
 
@@ -77,10 +77,10 @@ static bool names_apart(Prover *p, ProveSide side, const Instr *i)
 static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b)
 {
     (void)m;
-    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    const Opens *x = &p->notes.passings.v[a].open[PROVE_BEFORE], *y = &p->notes.passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
-        if (other && !prove_group_has(p, open->may_join, other->block) &&
+        if (other && !prove_group_has(p, open->rejoined.may_join, other->block) &&
             prove_were_parted_before(p, open->block, &x->v[k], other))
             return true;
     }
@@ -90,13 +90,13 @@ static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a,
 /* Answers as prove_all_pairs() does with stay_apart. The answer is kept, since many events ask the same. */
 static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *open)
 {
-    u32 question[] = {open->block, open->rejoined, open->may_join, 0};
+    u32 question[] = {open->block, open->rejoined.passings, open->rejoined.may_join, 0};
     u32 key = prove_group(p, question, COUNT_OF(question));
-    if (!*fnvmap_at(&p->answers, key)) {
+    if (!*fnvmap_at(&p->threads.answers, key)) {
         u64 answer = 1 + prove_all_pairs(p, m, open, stay_apart);
-        *fnvmap_at(&p->answers, key) = answer;
+        *fnvmap_at(&p->threads.answers, key) = answer;
     }
-    return *fnvmap_at(&p->answers, key) == 2;
+    return *fnvmap_at(&p->threads.answers, key) == 2;
 }
 
 /* At an event, or at a return whose caller sees which threads come back together. */
@@ -104,11 +104,10 @@ static void check_event(Prover *p, const OpenAtEvent *m)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
     const char *name = m->before ? m->before->op->text->text : "ret";
-    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
+    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->outcome.failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
         Open apart = *o;
         apart.rejoined = o->divided;
-        apart.may_join = o->may_join_divided;
         if (!o->joined && !divides_nobody_else(p, m, &apart))
             prove_fail(
                 p, PROVE_UNKNOWN,
@@ -117,7 +116,7 @@ static void check_event(Prover *p, const OpenAtEvent *m)
     }
     bool apart = !m->before || gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) ||
                  names_apart(p, PROVE_AFTER, m->after);
-    const Open *lost = apart && !p->failed ? prove_not_covered(p, m) : NULL;
+    const Open *lost = apart && !p->outcome.failed ? prove_not_covered(p, m) : NULL;
     if (lost)
         prove_fail(
             p, PROVE_UNKNOWN,
@@ -131,29 +130,29 @@ static void check_event(Prover *p, const OpenAtEvent *m)
 static bool waits_between(Prover *p, u32 block)
 {
     ProveGraph *g = &p->side[PROVE_AFTER].g;
-    return prove_waits_in(&p->waits, prove_influence(g, fn_block(g->fn, block)));
+    return prove_waits_in(&p->threads.waits, prove_influence(g, fn_block(g->fn, block)));
 }
 
-/* Lists by branch of AFTER what is open where threads that passed it may wait, as pairs of Open.divided and
- * Open.may_join_divided. */
+/* Lists by branch of AFTER what is open where threads that passed it may wait, by the first two members of
+ * Open.divided. */
 static void find_waiting(Prover *p)
 {
     const ProveGraph *g = &p->side[PROVE_AFTER].g;
     for (u32 k = 0; k < g->n; k++)
-        vec_push(&p->waiting, ((VecU32){0}));
-    for (u32 i = 0; i < p->at_events.n; i++) {
-        const OpenAtEvent *m = &p->at_events.v[i];
-        if (!m->after || (!bitset_has(&p->waits.blocks, m->after->block->id) && !g->region[m->after->block->id]))
+        vec_push(&p->threads.waiting, ((VecU32){0}));
+    for (u32 i = 0; i < p->notes.events.n; i++) {
+        const OpenAtEvent *m = &p->notes.events.v[i];
+        if (!m->after || (!bitset_has(&p->threads.waits.blocks, m->after->block->id) && !g->region[m->after->block->id]))
             continue;
         for (u32 k = 0; k < m->open[PROVE_AFTER].n; k++) {
             const Open *o = &m->open[PROVE_AFTER].v[k];
-            VecU32 *list = &p->waiting.v[o->block];
+            VecU32 *list = &p->threads.waiting.v[o->block];
             bool is_new = !o->joined;
             for (u32 n = 0; n < list->n && is_new; n += 2)
-                is_new = list->v[n] != o->divided || list->v[n + 1] != o->may_join_divided;
+                is_new = list->v[n] != o->divided.passings || list->v[n + 1] != o->divided.may_join;
             if (is_new) {
-                vec_push(list, o->divided);
-                vec_push(list, o->may_join_divided);
+                vec_push(list, o->divided.passings);
+                vec_push(list, o->divided.may_join);
             }
         }
     }
@@ -162,7 +161,7 @@ static void find_waiting(Prover *p)
 /* Whether threads of `b` have not joined this branch of BEFORE wherever they may wait. *waits: they may wait at all. */
 static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, bool *waits)
 {
-    const VecU32 *list = &p->waiting.v[block];
+    const VecU32 *list = &p->threads.waiting.v[block];
     bool open = true;
     for (u32 n = 0; n < list->n; n += 2)
         if (prove_group_has(p, list->v[n], b)) {
@@ -176,13 +175,13 @@ static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, b
  * these, unless that is NULL. */
 static bool have_joined(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b, const GroupId *among)
 {
-    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    const Opens *x = &p->notes.passings.v[a].open[PROVE_BEFORE], *y = &p->notes.passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         u32 block = x->v[k].block;
         const Open *other = prove_find_open(y, block);
         bool waits;
         if (other && prove_were_parted_before(p, closed->block, &x->v[k], other) &&
-            (!prove_find_open(&m->open[PROVE_BEFORE], block) || prove_group_has(p, closed->all_joined, block)) &&
+            (!prove_find_open(&m->open[PROVE_BEFORE], block) || prove_group_has(p, closed->rejoined.all_joined, block)) &&
             (!among || prove_group_has(p, *among, block)) && is_open_where_waits(p, closed->block, b, block, &waits))
             return true;
     }
@@ -198,7 +197,7 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
     is_open_where_waits(p, closed->block, b, 0, &waits);
     for (u32 k = 0; waits && k < before->n; k++) {
         u32 block = before->v[k].block;
-        const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
+        const Passing *pa = &p->notes.passings.v[a], *pb = &p->notes.passings.v[b];
         const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block),
                    *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
         if (!prove_has_divided(p, block))
@@ -208,8 +207,8 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
             return false;
         if (x && y && x->went == y->went && !waits_between(p, closed->block))
             continue;
-        if (x && !x->joined && !prove_group_has(p, closed->all_joined, block) && !prove_went_together(p, pa, pb, block) &&
-            !prove_is_covered(p, &pa->open[PROVE_AFTER], block) &&
+        if (x && !x->joined && !prove_group_has(p, closed->rejoined.all_joined, block) &&
+            !prove_went_together(p, pa, pb, block) && !prove_is_covered(p, &pa->open[PROVE_AFTER], block) &&
             !((!y || (prove_is_aligned(p, block) && !y->moved)) && have_joined(p, m, closed, a, b, &x->past)))
             return false;
     }
@@ -219,10 +218,10 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
 static void note_late(Prover *p, const Instr *after, u32 block)
 {
     bool is_new = true;
-    for (u32 k = 0; k < p->more_late.n; k++)
-        is_new &= p->more_late.v[k].after != after || p->more_late.v[k].block != block;
+    for (u32 k = 0; k < p->threads.more_late.n; k++)
+        is_new &= p->threads.more_late.v[k].after != after || p->threads.more_late.v[k].block != block;
     if (is_new)
-        vec_push(&p->more_late, ((ProveLate){after, block}));
+        vec_push(&p->threads.more_late, ((ProveLate){after, block}));
 }
 
 static void fail_to_wait(Prover *p, const Instr *after, u32 block)
@@ -236,7 +235,7 @@ static void fail_to_wait(Prover *p, const Instr *after, u32 block)
 static void check_closed(Prover *p, const OpenAtEvent *m)
 {
     bool unseen = prove_is_unseen(m->before) && prove_is_unseen(m->after);
-    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
+    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->outcome.failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
         bool asks = unseen ? o->closes && !prove_is_late(p, m->after, o->block) : o->closes || o->late;
         if (!asks || !waits_between(p, o->block) || prove_all_pairs(p, m, o, is_harmless))
@@ -259,7 +258,7 @@ static bool comes_later(const ProveGraph *g, u32 block, u32 other)
 /* Whether no branch of BEFORE that is open, or was when that one was passed, has divided the threads. */
 static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
 {
-    const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
+    const Passing *pa = &p->notes.passings.v[a], *pb = &p->notes.passings.v[b];
     const Opens *x = &pa->open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         u32 block = x->v[k].block;
@@ -276,7 +275,7 @@ static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
 static bool is_promised(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b)
 {
     (void)m, (void)open;
-    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    const Opens *x = &p->notes.passings.v[a].open[PROVE_BEFORE], *y = &p->notes.passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
         if (other && prove_were_divided_at(p, &x->v[k], other) && !prove_divides(p, PROVE_BEFORE, other->block) &&
@@ -289,10 +288,10 @@ static bool is_promised(Prover *p, const OpenAtEvent *m, const Open *open, u32 a
 /* Whether a branch of BEFORE promised that the index of the table is equal in all threads, also in those that take the same edge. */
 static bool is_index_promised(Prover *p, u32 block)
 {
-    for (u32 a = p->newest_passing.v[block]; a; a = p->passings.v[a].older)
-        for (u32 b = a; b; b = p->passings.v[b].older) {
-            const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
-            bool is = !prove_can_be_together(&p->passings.v[a], &p->passings.v[b]);
+    for (u32 a = p->notes.newest.v[block]; a; a = p->notes.passings.v[a].older)
+        for (u32 b = a; b; b = p->notes.passings.v[b].older) {
+            const Opens *x = &p->notes.passings.v[a].open[PROVE_BEFORE], *y = &p->notes.passings.v[b].open[PROVE_BEFORE];
+            bool is = !prove_can_be_together(&p->notes.passings.v[a], &p->notes.passings.v[b]);
             for (u32 k = 0; k < x->n && !is; k++) {
                 const Open *other = prove_find_open(y, x->v[k].block);
                 const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, x->v[k].block));
@@ -309,7 +308,7 @@ static bool is_index_promised(Prover *p, u32 block)
  * the same edges. Of a table they need not have the same index. */
 static bool is_same_promise(const Prover *p, const Block *b)
 {
-    u32 other = p->same_shape ? p->same_branch[b->id] : 0;
+    u32 other = p->threads.same_shape ? p->threads.same_branch[b->id] : 0;
     const Instr *end = other ? block_terminator(fn_block(p->side[PROVE_BEFORE].fn, other - 1)) : NULL;
     return end && op_has(end->op, OPF_UNIFORM_HINT) && block_terminator(b)->op->opcode != OPC_BRX_IDX;
 }
@@ -320,13 +319,13 @@ static void check_promises(Prover *p)
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id) ||
+        if (p->outcome.failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id) ||
             is_same_promise(p, b))
             continue;
         VecU32 all = {0};
-        for (u32 id = p->newest_passing.v[b->id]; id; id = p->passings.v[id].older)
+        for (u32 id = p->notes.newest.v[b->id]; id; id = p->notes.passings.v[id].older)
             vec_push(&all, id);
-        Open any = {.block = b->id, .rejoined = prove_group(p, all.v, all.n)};
+        Open any = {.block = b->id, .rejoined.passings = prove_group(p, all.v, all.n)};
         vec_free(&all);
         if (!prove_all_pairs(p, NULL, &any, is_promised) ||
             (end->op->opcode == OPC_BRX_IDX && !is_index_promised(p, b->id)))
@@ -351,28 +350,32 @@ static bool asks_for_threads(Prover *p, const Function *fn)
 
 bool prove_threads_matter(Prover *p)
 {
-    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&p->waits.blocks) > 0 ||
-           p->waits.loops > 0 || p->callers_see;
+    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) ||
+           bitset_count(&p->threads.waits.blocks) > 0 || p->threads.waits.loops > 0 || p->threads.callers_see;
 }
 
 void prove_threads_init(Prover *p)
 {
-    vec_push(&p->passings, ((Passing){0}));
-    for (u32 k = 0; k < p->side[PROVE_AFTER].g.n; k++)
-        vec_push(&p->newest_passing, 0);
+    prove_notes_init(p);
     for (u32 side = 0; side < 2; side++)
-        prove_summarize(&p->callees, p->side[side].fn, p->arena);
-    p->waits = prove_waits(&p->side[PROVE_AFTER].g, &p->callees);
-    p->went_to = arena_array(p->arena, u32, p->side[PROVE_BEFORE].g.n);
-    p->callers_see = prove_callers_see_threads(p->side[PROVE_BEFORE].fn);
-    p->parted = bitset_new(p->arena, p->side[PROVE_BEFORE].g.n);
-    for_each_block(b, p->side[PROVE_BEFORE].fn) {
-        const Instr *end = block_terminator(b);
-        if (end && op_has(end->op, OPF_NO_RETURN))
-            bitset_add(&p->parted, b->id);
+        prove_summarize(&p->threads.callees, p->side[side].fn, p->arena);
+    p->threads.waits = prove_waits(&p->side[PROVE_AFTER].g, &p->threads.callees);
+    p->threads.callers_see = prove_callers_see_threads(p->side[PROVE_BEFORE].fn);
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
-            p->gathers |= gathers(p, i);
-    }
+            p->threads.gathers |= gathers(p, i);
+}
+
+void prove_threads_free(Threads *threads)
+{
+    for (u32 k = 0; k < threads->waiting.n; k++)
+        vec_free(&threads->waiting.v[k]);
+    vec_free(&threads->waiting);
+    vec_free(&threads->more_late);
+    vec_free(&threads->matched);
+    fnvmap_free(&threads->answers);
+    fnvmap_free(&threads->edge_answers);
+    prove_callees_free(&threads->callees);
 }
 
 /* Checks guarded events that see which threads execute them. Those take part for which the guard holds. If these may not be
@@ -381,8 +384,8 @@ static void check_guarded(Prover *p)
 {
     FnvMap partner = {0};
     for (u32 again = 0; again < 2; again++)
-        for (u32 k = 0; k < p->matched.n && !p->failed; k++) {
-            const Instr *matched[2] = {p->matched.v[k].before, p->matched.v[k].after};
+        for (u32 k = 0; k < p->threads.matched.n && !p->outcome.failed; k++) {
+            const Instr *matched[2] = {p->threads.matched.v[k].before, p->threads.matched.v[k].after};
             if (!matched[0] || !gathers(p, matched[0]))
                 continue;
             bool guarded = leaves_out(p, PROVE_BEFORE, matched[0]) || leaves_out(p, PROVE_AFTER, matched[1]), other = false;
@@ -401,14 +404,14 @@ static void check_guarded(Prover *p)
 
 static void check_all(Prover *p)
 {
-    for (u32 k = 0; k < p->at_events.n && !p->failed; k++) {
-        const OpenAtEvent *m = &p->at_events.v[k];
-        if (m->before ? is_convergent(p, m->before) || is_convergent(p, m->after) : m->returns && p->callers_see)
+    for (u32 k = 0; k < p->notes.events.n && !p->outcome.failed; k++) {
+        const OpenAtEvent *m = &p->notes.events.v[k];
+        if (m->before ? is_convergent(p, m->before) || is_convergent(p, m->after) : m->returns && p->threads.callers_see)
             check_event(p, m);
         check_closed(p, m);
     }
-    if (p->more_late.n)
-        fail_to_wait(p, p->more_late.v[0].after, p->more_late.v[0].block);
+    if (p->threads.more_late.n)
+        fail_to_wait(p, p->threads.more_late.v[0].after, p->threads.more_late.v[0].block);
 }
 
 /* Loops whose edges back no path takes are none: who comes to a branch in them does so once. */
@@ -416,24 +419,24 @@ static void forget_untaken(Prover *p)
 {
     u32 *only = arena_array(p->arena, u32, p->side[PROVE_BEFORE].g.n);
     for (u32 id = 0; id < p->side[PROVE_BEFORE].g.n; id++)
-        only[id] = bitset_has(&p->parted, id) ? 0 : p->went_to[id];
+        only[id] = bitset_has(&p->notes.parted, id) ? 0 : p->notes.went_to[id];
     prove_find_regions(&p->side[PROVE_BEFORE].g, only, p->arena);
 }
 
 void prove_threads_done(Prover *p)
 {
-    if (!p->at_events.n)
+    if (!p->notes.events.n)
         return;
     forget_untaken(p);
-    for (u32 k = 0; k < p->at_events.n; k++) {
-        const OpenAtEvent *m = &p->at_events.v[k];
-        vec_push(&p->matched,
+    for (u32 k = 0; k < p->notes.events.n; k++) {
+        const OpenAtEvent *m = &p->notes.events.v[k];
+        vec_push(&p->threads.matched,
                  ((ProveMatched){m->before, m->after, prove_is_unseen(m->before) && prove_is_unseen(m->after)}));
     }
-    p->same_shape = prove_same_shape(p);
+    p->threads.same_shape = prove_same_shape(p);
     find_waiting(p);
     prove_align(p);
-    if (!p->same_shape)
+    if (!p->threads.same_shape)
         check_all(p);
     check_guarded(p);
     check_promises(p);

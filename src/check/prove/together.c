@@ -22,7 +22,7 @@ bool prove_can_be_together(const Passing *a, const Passing *b)
 bool prove_is_aligned(const Prover *p, u32 block)
 {
     u32 region = p->side[PROVE_BEFORE].g.region[block];
-    return region && !bitset_has(&p->unaligned, region);
+    return region && !bitset_has(&p->threads.unaligned, region);
 }
 
 bool prove_is_same_time(const Prover *p, const Open *x, const Open *y)
@@ -46,13 +46,13 @@ bool prove_were_parted_before(Prover *p, u32 after, const Open *x, const Open *y
  * iteration. The edge of the first one says which edge of the other one it took. */
 static bool look_for_edge(Prover *p, u32 after, u32 before, u32 iteration)
 {
-    for (u32 a = p->newest_passing.v[after]; a; a = p->passings.v[a].older) {
-        const Open *x = prove_find_open(&p->passings.v[a].open[PROVE_BEFORE], before);
+    for (u32 a = p->notes.newest.v[after]; a; a = p->notes.passings.v[a].older) {
+        const Open *x = prove_find_open(&p->notes.passings.v[a].open[PROVE_BEFORE], before);
         if (!x || !x->went || x->iteration != iteration)
             return false;
-        for (u32 b = p->passings.v[a].older; b; b = p->passings.v[b].older) {
-            const Open *y = prove_find_open(&p->passings.v[b].open[PROVE_BEFORE], before);
-            if (p->passings.v[a].went == p->passings.v[b].went && y && x->went != y->went)
+        for (u32 b = p->notes.passings.v[a].older; b; b = p->notes.passings.v[b].older) {
+            const Open *y = prove_find_open(&p->notes.passings.v[b].open[PROVE_BEFORE], before);
+            if (p->notes.passings.v[a].went == p->notes.passings.v[b].went && y && x->went != y->went)
                 return false;
         }
     }
@@ -61,7 +61,7 @@ static bool look_for_edge(Prover *p, u32 after, u32 before, u32 iteration)
 
 static bool tells_edge(Prover *p, u32 after, u32 before, u32 iteration)
 {
-    u64 *known = fnvmap_at(&p->edge_answers, ((u64)after << 32 | before) * (2 * ITERATION_SAME) + iteration);
+    u64 *known = fnvmap_at(&p->threads.edge_answers, ((u64)after << 32 | before) * (2 * ITERATION_SAME) + iteration);
     if (!*known)
         *known = 1 + look_for_edge(p, after, before, iteration);
     return *known == 2;
@@ -90,11 +90,11 @@ bool prove_went_together(Prover *p, const Passing *a, const Passing *b, u32 befo
 
 bool prove_all_pairs(Prover *p, const OpenAtEvent *m, const Open *open, PairTest *test)
 {
-    for (u32 i = 0; i < p->groups.v[open->rejoined].n; i++) {
-        u32 a = p->groups.v[open->rejoined].v[i];
-        for (u32 b = p->newest_passing.v[open->block]; b; b = p->passings.v[b].older)
-            if (p->passings.v[a].went != p->passings.v[b].went &&
-                prove_can_be_together(&p->passings.v[a], &p->passings.v[b]) && !test(p, m, open, a, b))
+    for (u32 i = 0; i < p->groups.all.v[open->rejoined.passings].n; i++) {
+        u32 a = p->groups.all.v[open->rejoined.passings].v[i];
+        for (u32 b = p->notes.newest.v[open->block]; b; b = p->notes.passings.v[b].older)
+            if (p->notes.passings.v[a].went != p->notes.passings.v[b].went &&
+                prove_can_be_together(&p->notes.passings.v[a], &p->notes.passings.v[b]) && !test(p, m, open, a, b))
                 return false;
     }
     return true;
@@ -104,13 +104,13 @@ bool prove_all_pairs(Prover *p, const OpenAtEvent *m, const Open *open, PairTest
 
 static bool look_for_together(Prover *p, const Open *after, u32 before)
 {
-    for (u32 i = 0; i < p->groups.v[after->divided].n; i++) {
-        const Passing *a = &p->passings.v[p->groups.v[after->divided].v[i]];
+    for (u32 i = 0; i < p->groups.all.v[after->divided.passings].n; i++) {
+        const Passing *a = &p->notes.passings.v[p->groups.all.v[after->divided.passings].v[i]];
         const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before);
         if (!x || x->joined || (after->went && a->went != after->went))
             continue;
-        for (u32 id = p->newest_passing.v[after->block]; id; id = p->passings.v[id].older) {
-            const Passing *b = &p->passings.v[id];
+        for (u32 id = p->notes.newest.v[after->block]; id; id = p->notes.passings.v[id].older) {
+            const Passing *b = &p->notes.passings.v[id];
             if (a->went == b->went && prove_can_be_together(a, b) && !prove_went_together(p, a, b, before))
                 return false;
         }
@@ -121,15 +121,15 @@ static bool look_for_together(Prover *p, const Open *after, u32 before)
 /* Whether threads that are together since they passed the branch of AFTER were not divided at that of BEFORE. */
 static bool covers(Prover *p, const Open *after, u32 before)
 {
-    u32 question[] = {after->block, after->went, after->divided, before, 1};
+    u32 question[] = {after->block, after->went, after->divided.passings, before, 1};
     if (after->joined || !prove_group_has(p, after->covers, before))
         return false;
     u32 key = prove_group(p, question, COUNT_OF(question));
-    if (!*fnvmap_at(&p->answers, key)) {
+    if (!*fnvmap_at(&p->threads.answers, key)) {
         u64 answer = 1 + look_for_together(p, after, before);
-        *fnvmap_at(&p->answers, key) = answer;
+        *fnvmap_at(&p->threads.answers, key) = answer;
     }
-    return *fnvmap_at(&p->answers, key) == 2;
+    return *fnvmap_at(&p->threads.answers, key) == 2;
 }
 
 bool prove_is_covered(Prover *p, const Opens *after, u32 before)
@@ -155,7 +155,7 @@ const Open *prove_not_covered(Prover *p, const OpenAtEvent *m)
 /* Whether threads that diverged so were divided in BEFORE at their last event, and are not any more. */
 static bool join_in_both(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b)
 {
-    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    const Opens *x = &p->notes.passings.v[a].open[PROVE_BEFORE], *y = &p->notes.passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
         if (other && prove_were_divided_at(p, &x->v[k], other) && !prove_group_has(p, closed->early, other->block) &&
@@ -180,14 +180,14 @@ static BitSet lasting_branches(Prover *p)
 {
     ProveGraph *g = &p->side[PROVE_AFTER].g;
     BitSet found = bitset_new(p->arena, g->n);
-    for (u32 i = 0; i < p->at_events.n; i++) {
-        const Opens *o = &p->at_events.v[i].open[PROVE_AFTER];
+    for (u32 i = 0; i < p->notes.events.n; i++) {
+        const Opens *o = &p->notes.events.v[i].open[PROVE_AFTER];
         for (u32 k = 0; k < o->n; k++)
             if (!o->v[k].joined)
                 bitset_add(&found, o->v[k].block);
     }
     for (u32 id = 0; id < g->n; id++)
-        if (p->newest_passing.v[id] && is_around_a_loop(g, id))
+        if (p->notes.newest.v[id] && is_around_a_loop(g, id))
             bitset_add(&found, id);
     return found;
 }
@@ -203,46 +203,46 @@ static void compare_regions(Prover *p)
     u32 *before = arena_array(p->arena, u32, p->side[PROVE_AFTER].g.n + 1); /* by region of AFTER that of BEFORE, plus 1 */
     before[0] = 1;
     for (u32 again = 0; again < 2; again++)
-        for (u32 i = 0; i < p->at_events.n; i++) {
-            const OpenAtEvent *m = &p->at_events.v[i];
+        for (u32 i = 0; i < p->notes.events.n; i++) {
+            const OpenAtEvent *m = &p->notes.events.v[i];
             u32 region = region_of(p, PROVE_BEFORE, m->before), *other = &before[region_of(p, PROVE_AFTER, m->after)];
             if (!*other)
                 *other = region + 1;
             if (*other == region + 1)
                 continue;
             *other = UINT32_MAX;
-            bitset_add(&p->unaligned, region);
+            bitset_add(&p->threads.unaligned, region);
         }
 }
 
 /* False: nothing new was found. */
 static bool find_unaligned(Prover *p, const BitSet *lasting)
 {
-    u32 count = bitset_count(&p->unaligned);
-    fnvmap_clear(&p->answers);
-    for (u32 i = 0; i < p->at_events.n; i++) {
-        const OpenAtEvent *m = &p->at_events.v[i];
+    u32 count = bitset_count(&p->threads.unaligned);
+    fnvmap_clear(&p->threads.answers);
+    for (u32 i = 0; i < p->notes.events.n; i++) {
+        const OpenAtEvent *m = &p->notes.events.v[i];
         const Opens *before = &m->open[PROVE_BEFORE], *after = &m->open[PROVE_AFTER];
         u32 region = region_of(p, PROVE_BEFORE, m->before);
         for (u32 k = 0; k < before->n; k++)
             if (prove_is_aligned(p, before->v[k].block) && prove_has_divided(p, before->v[k].block) &&
                 !prove_is_covered(p, after, before->v[k].block))
-                bitset_add(&p->unaligned, p->side[PROVE_BEFORE].g.region[before->v[k].block]);
+                bitset_add(&p->threads.unaligned, p->side[PROVE_BEFORE].g.region[before->v[k].block]);
         for (u32 k = 0; k < after->n; k++)
-            if (after->v[k].closes && bitset_has(lasting, after->v[k].block) && !bitset_has(&p->unaligned, region) &&
-                !prove_all_pairs(p, m, &after->v[k], join_in_both))
-                bitset_add(&p->unaligned, region);
+            if (after->v[k].closes && bitset_has(lasting, after->v[k].block) &&
+                !bitset_has(&p->threads.unaligned, region) && !prove_all_pairs(p, m, &after->v[k], join_in_both))
+                bitset_add(&p->threads.unaligned, region);
     }
-    return bitset_count(&p->unaligned) > count;
+    return bitset_count(&p->threads.unaligned) > count;
 }
 
 void prove_align(Prover *p)
 {
     BitSet lasting = lasting_branches(p);
-    p->unaligned = bitset_new(p->arena, p->side[PROVE_BEFORE].g.n + 1);
-    bitset_add(&p->unaligned, 0);
+    p->threads.unaligned = bitset_new(p->arena, p->side[PROVE_BEFORE].g.n + 1);
+    bitset_add(&p->threads.unaligned, 0);
     compare_regions(p);
     while (find_unaligned(p, &lasting)) {
     }
-    fnvmap_clear(&p->answers);
+    fnvmap_clear(&p->threads.answers);
 }

@@ -27,7 +27,7 @@ bool prove_all_pairs(Prover *p, const OpenAtEvent *m, const Open *open, PairTest
 bool prove_is_covered(Prover *p, const Opens *after, u32 before);
 /* The first branch that is open in BEFORE and that none open in AFTER covers; NULL: all are. */
 const Open *prove_not_covered(Prover *p, const OpenAtEvent *m);
-/* Finds the regions of BEFORE whose iterations the threads that are together in AFTER need not share: p->unaligned. */
+/* Finds the regions of BEFORE whose iterations the threads that are together in AFTER need not share: p->threads.unaligned. */
 void prove_align(Prover *p);
 
 #endif

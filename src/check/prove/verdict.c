@@ -15,16 +15,18 @@ void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
-    if (p->failed)
+    if (p->outcome.failed)
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    p->failed = true;
-    p->verdict->answer = answer;
-    p->verdict->is_suspect = answer == PROVE_UNKNOWN;
-    p->verdict->why = arena_copy(p->verdict_arena, text, strlen(text));
+    p->outcome.failed = true;
+    p->outcome.verdict->answer = answer;
+    p->outcome.verdict->is_suspect = answer == PROVE_UNKNOWN;
+    p->outcome.verdict->why = arena_copy(p->outcome.arena, text, strlen(text));
 }
+
+void prove_blame_threads(Prover *p) { p->outcome.only_threads = true; }
 
 u32 prove_line(const Function *fn, const Instr *i)
 {
@@ -42,7 +44,7 @@ u32 prove_branch_line(const Prover *p, ProveSide side, u32 block)
 
 const char *prove_describe(const Prover *p, ProveSide side)
 {
-    const Instr *i = p->place[side].at;
+    const Instr *i = p->path.place[side].at;
     const Function *fn = p->side[side].fn;
     return arena_printf(p->arena, "%s:%u: `%.80s`", fn->module->file, prove_line(fn, i),
                         i && i->kind == INSTR_OP ? i->op->text->text : "end");
