@@ -95,7 +95,7 @@ Convergence *convergence_snapshot(Arena *arena, Analyses *an)
 {
     Convergence *c = arena_new(arena, Convergence);
     c->irreducible = an_loops(an)->irreducible;
-    c->origins = an->fn->origins;
+    c->origins = an->fn->edits.origins;
     u32 convergent = count_convergent(an), budget = CONVERGENCE_LIMIT;
     if (!convergent)
         return c;

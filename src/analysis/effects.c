@@ -268,7 +268,7 @@ static BitSet find_reached(Arena *arena, const Function *fn)
     BitSet set = bitset_new(arena, fn->blocks.n);
     VEC(const Block *) work = {0};
     for (const Block *b = fn->entry; b; b = b->next)
-        if ((b == fn->entry || fn->untouchable || block_is_pinned(b)) && bitset_add(&set, b->id))
+        if ((b == fn->entry || fn->untouchable.why || block_is_pinned(b)) && bitset_add(&set, b->id))
             vec_push(&work, b);
     while (work.n) {
         const Block *b = vec_pop(&work);
@@ -331,7 +331,7 @@ typedef struct CallGraph {
  * excepted, sees which lanes execute it. */
 static void scan_text(CallGraph *g, Summaries *s, const Function *fn, ReachedBlocks *reached)
 {
-    s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
+    s->active_set |= fn->untouchable.why && fn->is_definition; /* its instructions may not all be known */
     for (const Block *b = fn->entry; b; b = b->next)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP)
@@ -393,8 +393,8 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
 {
     const Function *fn = g->m->functions.v[f];
     g->own[f] = nothing;
-    g->own[f].may_not_return = fn->has_noreturn;
-    if (fn->untouchable || g->function[fn->sym] != f + 1) { /* nothing calls it, and so nothing asks */
+    g->own[f].may_not_return = fn->tuning.has_noreturn;
+    if (fn->untouchable.why || g->function[fn->sym] != f + 1) { /* nothing calls it, and so nothing asks */
         g->own[f] = anything;
         return;
     }

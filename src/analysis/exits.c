@@ -37,8 +37,8 @@
 #define TOGETHER (1ull << 62)
 
 enum {
-    EXITS = 62,             /* the most exits that are told apart: the other bits of a set */
-    SWEEPS = 16,            /* the most sweeps over the function until the sets stay; each takes them around one more loop */
+    EXITS = 62,  /* the most exits that are told apart: the other bits of a set */
+    SWEEPS = 16, /* the most sweeps over the function until the sets stay; each takes them around one more loop */
     BLOCKS_LEAST = 1 << 16, /* the most blocks of all walks: so many, */
     BLOCKS_EACH = 64,       /* and these for each block of the function */
     LOOP_TIMES = 8,         /* what a block in a loop counts for, */
@@ -342,7 +342,7 @@ static bool has_unreachable_convergent(Analyses *an)
 ExitsSnapshot *exits_snapshot(Arena *arena, Analyses *an)
 {
     ExitsSnapshot *to = arena_new(arena, ExitsSnapshot);
-    to->origins = an->fn->origins;
+    to->origins = an->fn->edits.origins;
     to->unknown = has_unreachable_convergent(an) && matter(an);
     if (to->unknown)
         return to;

@@ -19,7 +19,7 @@ static void list_instrs(Listing *listing, const Function *fn, u32 *writes)
 {
     u32 slots = 0;
     vec_reserve(&listing->instrs,
-                fn->origins); /* about as many as there are instructions: what is not used costs nothing */
+                fn->edits.origins); /* about as many as there are instructions: what is not used costs nothing */
     for (u32 pre = 1; pre <= listing->dom->count; pre++) {
         Block *b = listing->dom->by_pre[pre];
         listing->first[b->id] = listing->instrs.n;

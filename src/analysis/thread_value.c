@@ -448,7 +448,7 @@ ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *o
     ThreadValues *t = arena_new(arena, ThreadValues);
     t->fn = fn;
     t->ssa = ssa;
-    t->one_dimensional = assume_1d_blocks && !fn->shape_exact;
+    t->one_dimensional = assume_1d_blocks && !fn->tuning.shape_exact;
     t->numbers = FUNCTION_CONSTANT;
     t->place = arena_array(arena, u32, ssa->count);
     look_back(order, asked);
@@ -510,10 +510,10 @@ u8 thread_dims(const ThreadValues *t)
 {
     if (t->one_dimensional)
         return DIM_X;
-    if (!t->fn->shape_exact)
+    if (!t->fn->tuning.shape_exact)
         return DIM_ALL;
     u8 dims = 0;
     for (u32 d = 0; d < 3; d++)
-        dims |= t->fn->block_shape[d] > 1 ? 1 << d : 0;
+        dims |= t->fn->tuning.block_shape[d] > 1 ? 1 << d : 0;
     return dims;
 }

@@ -84,8 +84,8 @@ static void function_free(Function *fn)
     vec_free(&fn->tables);
     vec_free(&fn->blocks);
     vec_free(&fn->params);
-    vec_free(&fn->origin_links);
-    vec_free(&fn->lost_readers);
+    vec_free(&fn->edits.origin_links);
+    vec_free(&fn->edits.lost_readers);
 }
 
 void module_free(Module *m)
@@ -116,8 +116,8 @@ void function_shrink(Function *fn)
     vec_shrink(&fn->regs);
     vec_shrink(&fn->blocks);
     vec_shrink(&fn->scopes.v[0].decls);
-    if (!fn->lost_readers.n)
-        vec_free(&fn->lost_readers);
+    if (!fn->edits.lost_readers.n)
+        vec_free(&fn->edits.lost_readers);
 }
 
 Block *block_new(Function *fn, ScopeId scope)
@@ -220,7 +220,7 @@ static Instr *instr_alloc(Function *fn, u32 count)
 Instr *instr_new(Function *fn, const OpInfo *op, const Operand *slots, u32 count)
 {
     Instr *i = instr_alloc(fn, count);
-    *i = (Instr){.kind = INSTR_OP, .op = op, .slots = (u16)count, .changed = true, .origin = ++fn->origins};
+    *i = (Instr){.kind = INSTR_OP, .op = op, .slots = (u16)count, .changed = true, .origin = ++fn->edits.origins};
     if (count)
         memcpy(i->opnd, slots, count * sizeof(Operand));
     fn->has_calls |= op && op_has(op, OPF_CALL);
@@ -244,9 +244,9 @@ void instr_inherit_origin(Function *fn, Instr *i, const Instr *a, const Instr *b
         i->origin = a->origin;
         return;
     }
-    u32 made = ++fn->origins;
-    vec_push(&fn->origin_links, ((OriginLink){made, a->origin}));
-    vec_push(&fn->origin_links, ((OriginLink){made, b->origin}));
+    u32 made = ++fn->edits.origins;
+    vec_push(&fn->edits.origin_links, ((OriginLink){made, a->origin}));
+    vec_push(&fn->edits.origin_links, ((OriginLink){made, b->origin}));
     i->origin = made;
 }
 
@@ -281,14 +281,14 @@ static const char *fresh_stem(Module *m)
 const Name *label_fresh_name(Function *fn)
 {
     char text[128];
-    int len = snprintf(text, sizeof text, "$L__%s_%u_%u", fresh_stem(fn->module), fn->sym, fn->new_names++);
+    int len = snprintf(text, sizeof text, "$L__%s_%u_%u", fresh_stem(fn->module), fn->sym, fn->edits.new_names++);
     return intern(&fn->module->names, text, (u32)len);
 }
 
 const Name *reg_fresh_stem(Function *fn)
 {
     char text[128];
-    int len = snprintf(text, sizeof text, "%%%s_%u_", fresh_stem(fn->module), fn->new_names++);
+    int len = snprintf(text, sizeof text, "%%%s_%u_", fresh_stem(fn->module), fn->edits.new_names++);
     return intern(&fn->module->names, text, (u32)len);
 }
 

@@ -164,6 +164,6 @@ static u64 code_hash(const Function *fn)
     return h.hash;
 }
 
-void code_remember(Function *fn) { fn->parsed_code = code_hash(fn); }
+void code_remember(Function *fn) { fn->edits.parsed_code = code_hash(fn); }
 
-bool code_is_as_parsed(const Function *fn) { return code_hash(fn) == fn->parsed_code; }
+bool code_is_as_parsed(const Function *fn) { return code_hash(fn) == fn->edits.parsed_code; }

@@ -29,7 +29,7 @@ static void touch_instr(Instr *i)
 /* Notes that i, or what it reads, is about to be removed. */
 static void lose_readers(const Instr *i)
 {
-    VecU32 *lost = &i->block->fn->lost_readers;
+    VecU32 *lost = &i->block->fn->edits.lost_readers;
     if (i->guard)
         vec_push(lost, i->guard);
     for_each_slot(o, i)
@@ -136,7 +136,7 @@ void instr_set_op(Instr *i, const OpInfo *op)
 void instr_set_guard(Instr *i, RegId guard, bool negated)
 {
     if (i->block && i->guard)
-        vec_push(&i->block->fn->lost_readers, i->guard);
+        vec_push(&i->block->fn->edits.lost_readers, i->guard);
     i->guard = guard;
     i->guard_not = guard && negated;
     touch_instr(i);

@@ -112,10 +112,11 @@ void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *o
             done++;
             continue;
         }
-        u32 made = out->v[done], at = partition_point(k, 0, fn->origin_links.n, fn->origin_links.v[k].made < made);
+        u32 made = out->v[done],
+            at = partition_point(k, 0, fn->edits.origin_links.n, fn->edits.origin_links.v[k].made < made);
         bool linked = false;
-        for (; at < fn->origin_links.n && fn->origin_links.v[at].made == made; at++, linked = true)
-            vec_push(out, fn->origin_links.v[at].source);
+        for (; at < fn->edits.origin_links.n && fn->edits.origin_links.v[at].made == made; at++, linked = true)
+            vec_push(out, fn->edits.origin_links.v[at].source);
         if (linked)
             out->v[done] = vec_pop(out);
         else
@@ -150,7 +151,7 @@ void fn_sreg_bounds(const Function *fn, const Operand *o, u64 *least, u64 *most)
     bool is_tid = strcmp(sreg->name, "%tid") == 0;
     if (!extent || (!is_tid && strcmp(sreg->name, "%ntid") != 0))
         return;
-    if (!is_tid && fn->shape_exact)
+    if (!is_tid && fn->tuning.shape_exact)
         *least = extent;
     if (extent - is_tid < *most)
         *most = extent - is_tid;

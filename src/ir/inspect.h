@@ -36,11 +36,11 @@ bool instr_loads_parameter(const Instr *i);
  * dimensions together, which none exceeds by itself. */
 static inline u64 block_extent(const Function *fn, u32 d)
 {
-    if (!fn->is_entry || fn->block_shape[0] <= 0)
+    if (!fn->is_entry || fn->tuning.block_shape[0] <= 0)
         return 0;
-    if (fn->shape_exact)
-        return (u64)fn->block_shape[d];
-    return (u64)fn->block_shape[0] * (u64)fn->block_shape[1] * (u64)fn->block_shape[2];
+    if (fn->tuning.shape_exact)
+        return (u64)fn->tuning.block_shape[d];
+    return (u64)fn->tuning.block_shape[0] * (u64)fn->tuning.block_shape[1] * (u64)fn->tuning.block_shape[2];
 }
 
 /* The values that the special register o, a scalar or one component, may have on any GPU, as far as .reqntid and .maxntid

@@ -238,16 +238,40 @@ typedef enum Epoch {
     EPOCHS
 } Epoch;
 
+/* What its performance-tuning directives say. */
+typedef struct Tuning {
+    i32 block_shape[3]; /* .reqntid, or .maxntid; 0: unknown */
+    bool shape_exact;   /* from .reqntid */
+    bool has_noreturn;
+    u32 least_ctas;     /* .minnctapersm; 0: none */
+    u32 most_registers; /* .maxnreg; 0: none */
+} Tuning;
+
+/* What src/ir notes while a function is made and changed. */
+typedef struct FunctionEdits {
+    u32 new_names;                /* counter for the names of fresh labels and registers */
+    u32 origins;                  /* the last Instr.origin given out, counted from 1 */
+    VEC(OriginLink) origin_links; /* by `made`, ascending */
+    VecU32 lost_readers;          /* registers that an edit removed a reader of; see edit_remove_unread */
+    u64 parsed_code;              /* see ir/code_hash.h */
+    u32 flat_epoch, legal_epoch;  /* its epoch of the code when scopes_flatten() and scopes_legalize() last ran */
+} FunctionEdits;
+
+/* Of a function or a module: why no phase may touch it; NULL: they may. */
+typedef struct Untouchable {
+    const char *why;
+    Span at;
+} Untouchable;
+
 struct Function {
     Module *module;
     const Name *name;
     SymId sym;
-    bool is_entry, is_definition, has_noreturn;
+    bool is_entry, is_definition;
     bool has_calls; /* call instructions were made in it */
     bool verbatim;  /* it always prints as its own text, because the IR does not hold all of it or it was reverted */
     bool changed;   /* some phase rewrote something, so it prints from the IR */
-    const char *untouchable; /* why no phase may touch it; NULL: they may */
-    Span untouchable_at;
+    Untouchable untouchable;
     u32 lead;         /* where the blanks and comments before the function begin */
     Span text;        /* from the first directive to the closing brace or `;` */
     Span open, close; /* its braces; empty for a prototype */
@@ -257,19 +281,11 @@ struct Function {
     VEC(Block *) blocks; /* by id, including dead ones */
     VEC(SymId) params;   /* in order, with return parameters first */
     u32 return_params;
-    Block *entry, *layout_last;   /* entry is first in layout */
-    i32 block_shape[3];           /* .reqntid, or .maxntid; 0: unknown */
-    bool shape_exact;             /* from .reqntid */
-    u32 least_ctas;               /* .minnctapersm; 0: none */
-    u32 most_registers;           /* .maxnreg; 0: none */
-    u32 new_names;                /* counter for the names of fresh labels and registers */
-    u32 origins;                  /* the last Instr.origin given out, counted from 1 */
-    VEC(OriginLink) origin_links; /* by `made`, ascending */
-    VecU32 lost_readers;          /* registers that an edit removed a reader of; see edit_remove_unread */
-    Cfg *cfg;                     /* the edges, once cfg_build has run; owned by the pipeline */
-    u32 epoch[EPOCHS];            /* increased by what changes the function: ir/edit.h, block_new, reg_new */
-    u64 parsed_code;              /* see ir/code_hash.h */
-    u32 flat_epoch, legal_epoch;  /* its epoch of the code when scopes_flatten() and scopes_legalize() last ran */
+    Block *entry, *layout_last; /* entry is first in layout */
+    Tuning tuning;
+    FunctionEdits edits;
+    Cfg *cfg;          /* the edges, once cfg_build has run; owned by the pipeline */
+    u32 epoch[EPOCHS]; /* increased by what changes the function: ir/edit.h, block_new, reg_new */
 };
 
 typedef struct Source Source; /* base/source.h */
@@ -281,9 +297,8 @@ struct Module {
     Str text; /* the whole source */
     const char *file;
     u32 version_major, version_minor, target_sm; /* .version, .target sm_NN; 0: unknown */
-    const char *untouchable;                     /* why no phase may touch any function; NULL: they may */
-    Span untouchable_at;
-    bool debug;                    /* .target ..., debug */
+    Untouchable untouchable;                     /* of any function */
+    bool debug;                                  /* .target ..., debug */
     bool names_undeclared;         /* it names functions that nobody declared, so it is not for ptxas, but for OptiX */
     u32 address_size;              /* in bits; 0: not given */
     VEC(Function *) functions;     /* in text order, including prototypes */
@@ -318,17 +333,19 @@ static inline Block *fn_block(const Function *fn, u32 id)
 /* Whether a block of this kernel is one thread. .maxntid gives only the most threads, but no block has none. */
 static inline bool function_has_one_thread(const Function *fn)
 {
-    return fn->is_entry && fn->block_shape[0] == 1 && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
+    return fn->is_entry && fn->tuning.block_shape[0] == 1 && fn->tuning.block_shape[1] == 1 &&
+           fn->tuning.block_shape[2] == 1;
 }
 
 /* The lanes of the only warp of a block of this kernel, if .reqntid says that it has one; otherwise 0. */
 static inline u32 function_warp_lanes(const Function *fn)
 {
-    if (!fn->is_entry || !fn->shape_exact)
+    if (!fn->is_entry || !fn->tuning.shape_exact)
         return 0;
     u64 threads = 1;
     for (u32 d = 0; d < 3; d++)
-        threads = fn->block_shape[d] > 0 && fn->block_shape[d] <= 32 ? threads * (u64)fn->block_shape[d] : 0;
+        threads =
+            fn->tuning.block_shape[d] > 0 && fn->tuning.block_shape[d] <= 32 ? threads * (u64)fn->tuning.block_shape[d] : 0;
     return threads && threads <= 32 ? (u32)(((u64)1 << threads) - 1) : 0;
 }
 

@@ -359,7 +359,7 @@ static void settle_names(Legalizer *s)
         visit_references(s, scope_rename_hiding);
     if (s->renamed)
         scope_mark_holders(fn);
-    fn->legal_epoch = fn->epoch[EPOCH_CODE];
+    fn->edits.legal_epoch = fn->epoch[EPOCH_CODE];
     fnvmap_free(&s->declared);
 }
 
@@ -367,9 +367,9 @@ static void settle(Function *fn, bool names)
 {
     Legalizer s = {.fn = fn};
     index_living(&s);
-    if (fn->flat_epoch != fn->epoch[EPOCH_CODE])
+    if (fn->edits.flat_epoch != fn->epoch[EPOCH_CODE])
         flatten_broken(&s);
-    fn->flat_epoch = fn->epoch[EPOCH_CODE];
+    fn->edits.flat_epoch = fn->epoch[EPOCH_CODE];
     if (names || s.flattened)
         settle_names(&s);
     arena_free(&s.arena);
@@ -377,12 +377,12 @@ static void settle(Function *fn, bool names)
 
 void scopes_flatten(Function *fn)
 {
-    if (fn->flat_epoch != fn->epoch[EPOCH_CODE] && fn->changed && fn->scopes.n > 1)
+    if (fn->edits.flat_epoch != fn->epoch[EPOCH_CODE] && fn->changed && fn->scopes.n > 1)
         settle(fn, false);
 }
 
 void scopes_legalize(Function *fn)
 {
-    if (fn->legal_epoch != fn->epoch[EPOCH_CODE] && may_be_illegal(fn))
+    if (fn->edits.legal_epoch != fn->epoch[EPOCH_CODE] && may_be_illegal(fn))
         settle(fn, true);
 }

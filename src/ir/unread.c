@@ -15,7 +15,7 @@ struct Unread {
     VEC(Writer) writers;
     BitSet done; /* by RegId: registers without readers whose writers have been checked */
     Arena *arena;
-    u32 next;    /* the first of fn->lost_readers that has not been looked at */
+    u32 next;    /* the first of fn->edits.lost_readers that has not been looked at */
     u32 counted; /* those before this one were already gone when the readers were counted */
 };
 
@@ -35,7 +35,8 @@ static void count_readers(Unread *u)
 Unread *unread_new(Arena *arena, Function *fn)
 {
     Unread *u = arena_new(arena, Unread);
-    *u = (Unread){.fn = fn, .arena = arena, .readers = arena_array(arena, u32, fn->regs.n), .counted = fn->lost_readers.n};
+    *u = (Unread){
+        .fn = fn, .arena = arena, .readers = arena_array(arena, u32, fn->regs.n), .counted = fn->edits.lost_readers.n};
     count_readers(u);
     return u;
 }
@@ -87,7 +88,7 @@ static u32 remove_writers(Unread *u, RegId reg, VecU32 *from)
 
 u32 unread_remove(Unread *u, VecU32 *from)
 {
-    const VecU32 *lost = &u->fn->lost_readers;
+    const VecU32 *lost = &u->fn->edits.lost_readers;
     u32 removed = 0;
     for (; u->next < lost->n; u->next++) {
         RegId reg = lost->v[u->next];
@@ -101,13 +102,13 @@ u32 unread_remove(Unread *u, VecU32 *from)
 
 u32 edit_remove_unread(Function *fn)
 {
-    if (!fn->lost_readers.n)
+    if (!fn->edits.lost_readers.n)
         return 0;
     Arena arena = {0};
     Unread *u = unread_new(&arena, fn);
     u32 removed = unread_remove(u, NULL);
     unread_free(u);
-    vec_clear(&fn->lost_readers);
+    vec_clear(&fn->edits.lost_readers);
     arena_free(&arena);
     return removed;
 }

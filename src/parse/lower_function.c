@@ -89,24 +89,24 @@ void lower_block_shape(Lower *p, u32 which, u32 dimension, Val v, Span at)
         lower_error(p, at, "a thread block has at least one thread in each dimension");
     Function *fn = p->fn;
     bool exact = which == 'r';
-    if (fn->shape_exact && !exact)
+    if (fn->tuning.shape_exact && !exact)
         return;
     if (dimension == 0)
-        fn->block_shape[1] = fn->block_shape[2] = 1;
-    fn->block_shape[dimension] = n > BLOCK_LIMIT ? BLOCK_LIMIT : (i32)n;
-    fn->shape_exact = exact;
+        fn->tuning.block_shape[1] = fn->tuning.block_shape[2] = 1;
+    fn->tuning.block_shape[dimension] = n > BLOCK_LIMIT ? BLOCK_LIMIT : (i32)n;
+    fn->tuning.shape_exact = exact;
 }
 
 void lower_performance(Lower *p, u32 directive, Val v)
 {
     u32 n = v.i < 0 || v.i > UINT16_MAX ? UINT16_MAX : (u32)v.i;
     if (directive == DIRECTIVE_MINNCTAPERSM)
-        p->fn->least_ctas = n;
+        p->fn->tuning.least_ctas = n;
     else if (directive == DIRECTIVE_MAXNREG)
-        p->fn->most_registers = n;
+        p->fn->tuning.most_registers = n;
 }
 
-void lower_noreturn(Lower *p) { p->fn->has_noreturn = true; }
+void lower_noreturn(Lower *p) { p->fn->tuning.has_noreturn = true; }
 
 void lower_body_begin(Lower *p, Span brace)
 {

@@ -318,10 +318,8 @@ void lower_vector_and_name(Lower *p, Span name)
 
 void lower_leave_alone(Lower *p, const char *why, Span at)
 {
-    if (p->fn->untouchable)
-        return;
-    p->fn->untouchable = why;
-    p->fn->untouchable_at = at;
+    if (!p->fn->untouchable.why)
+        p->fn->untouchable = (Untouchable){why, at};
 }
 
 void lower_index_begin(Lower *p, Span array)

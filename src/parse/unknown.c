@@ -18,10 +18,8 @@ static const char *describe(Lower *p, const char *what, Span at)
 void lower_unknown_in_module(Lower *p, const char *what, Span at)
 {
     Module *m = p->module;
-    if (!m->untouchable) {
-        m->untouchable = describe(p, what, at);
-        m->untouchable_at = at;
-    }
+    if (!m->untouchable.why)
+        m->untouchable = (Untouchable){describe(p, what, at), at};
     p->lenient = LENIENT_MODULE;
 }
 
@@ -61,8 +59,8 @@ static void distrust_definitions(Module *m)
         unknown[m->functions.v[f]->sym] |= m->functions.v[f]->verbatim;
     for (u32 f = 0; f < m->functions.n; f++) {
         Function *fn = m->functions.v[f];
-        if (!fn->untouchable && fn->sym && unknown[fn->sym])
-            fn->untouchable = "another declaration of it is not known as a whole";
+        if (!fn->untouchable.why && fn->sym && unknown[fn->sym])
+            fn->untouchable.why = "another declaration of it is not known as a whole";
     }
     mem_free(unknown);
 }
@@ -70,11 +68,9 @@ static void distrust_definitions(Module *m)
 void lower_distrust(Module *m)
 {
     distrust_definitions(m);
-    for (u32 f = 0; m->untouchable && f < m->functions.n; f++)
-        if (!m->functions.v[f]->untouchable) {
+    for (u32 f = 0; m->untouchable.why && f < m->functions.n; f++)
+        if (!m->functions.v[f]->untouchable.why)
             m->functions.v[f]->untouchable = m->untouchable;
-            m->functions.v[f]->untouchable_at = m->untouchable_at;
-        }
 }
 
 /* An opcode that is not in the tables. */

@@ -25,11 +25,11 @@ static void advise_on_name(RemarkWriter *writer, const Function *fn)
                "under another name");
 }
 
-static bool knows_block(const Function *fn) { return fn->block_shape[0] > 0; }
+static bool knows_block(const Function *fn) { return fn->tuning.block_shape[0] > 0; }
 
 static void advise_on_block(RemarkWriter *writer, const Function *fn)
 {
-    if (fn->is_entry && !fn->untouchable && !knows_block(fn))
+    if (fn->is_entry && !fn->untouchable.why && !knows_block(fn))
         advise(writer, "BlockSizeUnknown", fn, nowhere,
                "nothing says how many threads a block has, which ptxas and the phases could use: add .maxntid, which is "
                "__launch_bounds__(THREADS)");
@@ -47,8 +47,8 @@ static const Instr *find_setmaxnreg(const Function *fn)
 /* ptxas has to know how many registers a kernel begins with. */
 static void advise_on_setmaxnreg(RemarkWriter *writer, const Function *fn)
 {
-    bool counts = fn->most_registers || (fn->least_ctas && knows_block(fn));
-    const Instr *at = fn->is_entry && !fn->untouchable && !counts ? find_setmaxnreg(fn) : NULL;
+    bool counts = fn->tuning.most_registers || (fn->tuning.least_ctas && knows_block(fn));
+    const Instr *at = fn->is_entry && !fn->untouchable.why && !counts ? find_setmaxnreg(fn) : NULL;
     if (at)
         advise(writer, "SetmaxnregIgnored", fn, at->text,
                knows_block(fn) ? "ptxas ignores setmaxnreg (C7508) unless it knows the registers that a thread begins "
@@ -82,7 +82,8 @@ static void advise_on_spills(RemarkWriter *writer, Arena *arena, const PipelineC
 {
     for (u32 k = 0; k < config->spills.n; k++)
         if (strcmp(config->spills.v[k].function, fn->name->text) == 0)
-            advise(writer, "Spilled", fn, nowhere, advice_of_spill(arena, config->spills.v[k].bytes, fn->least_ctas > 1));
+            advise(writer, "Spilled", fn, nowhere,
+                   advice_of_spill(arena, config->spills.v[k].bytes, fn->tuning.least_ctas > 1));
 }
 
 char *advice_of_spill(Arena *arena, u64 bytes, bool many_ctas)

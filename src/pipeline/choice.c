@@ -143,7 +143,7 @@ static void reach_all(Reached *reached)
 /* Visits the functions that fn may call. An indirect call may call any function. */
 static void reach_callees(Reached *reached, const Function *fn)
 {
-    if (fn->untouchable) {
+    if (fn->untouchable.why) {
         reach_all(reached);
         return;
     }

@@ -85,8 +85,8 @@ static void report_left_alone(Runner *runner, const Function *fn)
     if (runner->pass > 0)
         return;
     runner->stats->untouchable++;
-    if (fn->untouchable)
-        remark(runner, fn, "Untouchable", fn->untouchable_at, fn->untouchable);
+    if (fn->untouchable.why)
+        remark(runner, fn, "Untouchable", fn->untouchable.at, fn->untouchable.why);
     else
         remark(runner, fn, "DebugModule", nowhere,
                "the module's .target says debug; --optimize-debug optimizes it all the same");
@@ -175,7 +175,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
             remark(runner, fn, "NotChosen", nowhere, "an option or a comment keeps all phases away");
         return true;
     }
-    if (fn->untouchable || is_for_debugger(runner, fn)) {
+    if (fn->untouchable.why || is_for_debugger(runner, fn)) {
         report_left_alone(runner, fn);
         return true;
     }
@@ -311,8 +311,8 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     runner.remarks.taker = config->remark_taker;
     runner.remarks.build_name = config->build_name;
     choices_init(&runner.choices, config, m, diag);
-    if (m->untouchable && config->sequence.n > 0)
-        remark(&runner, NULL, "Untouchable", m->untouchable_at, m->untouchable);
+    if (m->untouchable.why && config->sequence.n > 0)
+        remark(&runner, NULL, "Untouchable", m->untouchable.at, m->untouchable.why);
     if (runner.sink.wants_remarks && config->sequence.n > 0)
         advice_on_module(&runner.remarks, config, m);
     Arena arena = {0};

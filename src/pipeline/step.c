@@ -102,7 +102,7 @@ static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *
             runner->level >= 3 || runner->own->named_phases || runner->own->enabled[phase] || runner->config->judged,
         .first_round = runner->first_round,
         .kept = kept,
-        .origins = fn->origins,
+        .origins = fn->edits.origins,
         .spent = &runner->spent[phase],
         .sink = &runner->sink,
     };

@@ -22,7 +22,7 @@ BitSet groups_find(Analyses *an)
         if (uniform_has(&an_uniform(an)->branch_warp, b->id) || reconverge_joins(gate, b) == RECONVERGE_SAFE)
             continue;
         if (!tables.bits)
-            tables = bitset_new(an->scratch, an->fn->origins + 1);
+            tables = bitset_new(an->scratch, an->fn->edits.origins + 1);
         bitset_add(&tables, block_terminator(b)->origin);
     }
     if (gate)

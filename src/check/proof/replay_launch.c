@@ -106,7 +106,7 @@ static void print_shapes(FILE *out, const Function *fn, const ProveVerdict *v, u
         block[0] = smaller(others[attempt / 2 % COUNT_OF(others)], most);
         block[1] = block[2] = 1;
     }
-    for (u32 d = 0; d < 3 && fn->shape_exact; d++)
+    for (u32 d = 0; d < 3 && fn->tuning.shape_exact; d++)
         block[d] = block_extent(fn, d);
     if (attempt >= 8)
         grid[0] = 1 + attempt % 2, grid[1] = grid[2] = 1;

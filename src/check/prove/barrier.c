@@ -51,8 +51,8 @@ bool prove_skip_barrier(Prover *p, const Instr *i)
     if (!of_one && (!is_full_barrier(i) || !fn->is_entry))
         return false;
     if (!p->barriers.skipped.word) {
-        p->barriers.skipped = bitset_new(p->arena, fn->origins + 1);
-        p->barriers.stays = bitset_new(p->arena, fn->origins + 1);
+        p->barriers.skipped = bitset_new(p->arena, fn->edits.origins + 1);
+        p->barriers.stays = bitset_new(p->arena, fn->edits.origins + 1);
     }
     bitset_add(&p->barriers.skipped, i->origin);
     return true;
@@ -66,7 +66,7 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
     if (!lanes || !is_of_block(before, false) || !of_warp || (u32)after->opnd[0].value != lanes)
         return false;
     if (!p->barriers.weakened.word)
-        p->barriers.weakened = bitset_new(p->arena, fn->origins + 1);
+        p->barriers.weakened = bitset_new(p->arena, fn->edits.origins + 1);
     bitset_add(&p->barriers.weakened, before->origin);
     return true;
 }

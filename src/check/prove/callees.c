@@ -53,7 +53,7 @@ Function *prove_callee_body(const Instr *call)
     const Module *m = call->block->fn->module;
     SymId callee = call_callee(call);
     Function *fn = callee && m->syms.v[callee].kind == SYM_FUNC ? m->syms.v[callee].function : NULL;
-    if (!fn || !fn->is_definition || fn->untouchable || fn->is_entry)
+    if (!fn || !fn->is_definition || fn->untouchable.why || fn->is_entry)
         return NULL;
     for (u32 k = 0; k < m->functions.n; k++) {
         const Function *f = m->functions.v[k];
@@ -92,8 +92,8 @@ bool prove_callers_see_threads(const Function *fn)
     bool sees = !fn->is_entry && m->syms.v[fn->sym].escapes;
     for (u32 k = 0; k < m->functions.n && !fn->is_entry && !sees; k++) {
         const Function *f = m->functions.v[k];
-        sees = f->untouchable || (f->sym == fn->sym && (is_declared(f, ".visible") || is_declared(f, ".weak") ||
-                                                        is_declared(f, ".extern") || is_declared(f, ".common")));
+        sees = f->untouchable.why || (f->sym == fn->sym && (is_declared(f, ".visible") || is_declared(f, ".weak") ||
+                                                            is_declared(f, ".extern") || is_declared(f, ".common")));
         for (const Block *b = f->entry; b && !sees; b = b->next)
             for (const Instr *i = b->first; i && !sees; i = i->next)
                 sees = may_see_threads(i);

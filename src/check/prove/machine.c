@@ -45,7 +45,7 @@ static void find_early_writes(Machine *m)
 {
     const ProveGraph *g = &m->g;
     u32 *before = arena_array(m->t->arena, u32, g->n);
-    m->early_writes = bitset_new(m->t->arena, m->fn->origins + 1);
+    m->early_writes = bitset_new(m->t->arena, m->fn->edits.origins + 1);
     for (bool again = true; again;) {
         again = false;
         for (u32 k = 0; k < g->reachable; k++) {

@@ -54,8 +54,9 @@ static u64 largest_index(const Function *fn, u32 dimension)
 {
     u64 all = 1;
     for (u32 c = 0; c < 3; c++)
-        all *= fn->block_shape[c] > 0 ? (u64)fn->block_shape[c] : 1024;
-    u64 most = fn->shape_exact && fn->block_shape[dimension] > 0 ? (u64)fn->block_shape[dimension] : all;
+        all *= fn->tuning.block_shape[c] > 0 ? (u64)fn->tuning.block_shape[c] : 1024;
+    u64 most =
+        fn->tuning.shape_exact && fn->tuning.block_shape[dimension] > 0 ? (u64)fn->tuning.block_shape[dimension] : all;
     return most > 1024 ? 1023 : most - 1;
 }
 
@@ -140,7 +141,7 @@ static bool are_apart(Prover *p, Term a, Term b, u32 bytes)
 {
     Terms *t = &p->t;
     const Function *fn = p->side[PROVE_BEFORE].fn;
-    bool line = fn->shape_exact && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
+    bool line = fn->tuning.shape_exact && fn->tuning.block_shape[1] == 1 && fn->tuning.block_shape[2] == 1;
     Term differ = prove_sub(t, a, b);
     const TermNode *node = prove_node(t, differ);
     if (!line || node->op != TERM_LINEAR || node->n != 2 || node->value != 0)

@@ -124,7 +124,7 @@ bool parts_read(Parts *parts, const char *path)
     if (!source_read(path, &parts->text))
         return false;
     Reading reading;
-    bool good = reading_init(&reading, path, parts->text, parse_module, NULL) && !reading.module->untouchable;
+    bool good = reading_init(&reading, path, parts->text, parse_module, NULL) && !reading.module->untouchable.why;
     if (good)
         split(parts, reading.module);
     parts->whole = memmem(parts->text.p, parts->text.len, ".section", 8);

@@ -70,7 +70,7 @@ static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
 /* Collects the instructions that may compute part of an address, and the registers in the addresses of accesses. */
 static void collect_computations(Bases *s, Computations *c, BitSet *regs)
 {
-    vec_reserve(&c->v, s->fn->origins + 1);
+    vec_reserve(&c->v, s->fn->edits.origins + 1);
     vec_push(&c->v, ((Computation){0}));
     for_each_block(b, s->fn)
         for_each_instr(i, b) {

@@ -323,7 +323,7 @@ static void find_decided(CleanUp *c)
         Block *b = decided.v[k], *to = decided_successor(b, known_guard(b));
         const Block *old = decided.n > 1 ? NULL : reconvergence_point(gate, b);
         if (!c->decided.bits)
-            c->decided = bitset_new(c->an->scratch, c->fn->origins + 1);
+            c->decided = bitset_new(c->an->scratch, c->fn->edits.origins + 1);
         if (to && branch_target(block_terminator(b)) != b->fall) {
             if (reconverge_decided(gate, b, to, old, false) != RECONVERGE_SAFE)
                 continue;

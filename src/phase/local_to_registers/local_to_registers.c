@@ -163,7 +163,7 @@ static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet 
 /* Whether a loop would be left with arithmetic on constants alone, which ptxas folds wrongly in some of its forms. */
 static bool makes_constant_loop(const LocalVariables *l)
 {
-    BitSet moves = bitset_new(l->an->scratch, l->fn->origins + 1);
+    BitSet moves = bitset_new(l->an->scratch, l->fn->edits.origins + 1);
     for (u32 k = 0; k < l->accesses.n; k++)
         if (l->accesses.v[k].is_constant && !l->variables.v[l->accesses.v[k].variable].stays)
             bitset_add(&moves, l->accesses.v[k].i->origin);

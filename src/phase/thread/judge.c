@@ -41,7 +41,7 @@ static void remember_uniform(ThreadJudge *j)
     if (j->memory->uniform.bits)
         return;
     const BitSet *uniform = &an_uniform(j->an)->branch_warp;
-    j->memory->uniform = bitset_new(j->memory->arena, j->an->fn->origins + 1);
+    j->memory->uniform = bitset_new(j->memory->arena, j->an->fn->edits.origins + 1);
     for_each_block(b, j->an->fn)
         if (block_terminator(b) && uniform_has(uniform, b->id))
             bitset_add(&j->memory->uniform, block_terminator(b)->origin);

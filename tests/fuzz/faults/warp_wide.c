@@ -5,7 +5,7 @@
 Phase fault_warp_wide;
 PhaseResult fault_warp_wide(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    bool wide = an->fn->shape_exact && an->fn->block_shape[0] * an->fn->block_shape[1] > 32, changed = false;
+    bool wide = an->fn->tuning.shape_exact && an->fn->tuning.block_shape[0] * an->fn->tuning.block_shape[1] > 32, changed = false;
     for_each_block(b, an->fn)
         for_each_instr(i, b) {
             bool full =
