@@ -193,6 +193,24 @@ static bool joins_parts(ThreadJudge *j, const Candidate *c)
     return false;
 }
 
+/* Whether a block that ptxas does not predicate joins c->b itself, to which only its edge then leads. */
+static bool joins_block(const Candidate *c)
+{
+    for (u32 k = 0; k < c->edges && c->edges - c->decided == 1; k++)
+        if (!c->edge[k].to)
+            return !block_terminator(c->edge[k].from) &&
+                   ptxas_block_cost(c->edge[k].from, PTXAS_PREDICATED) >= PTXAS_PREDICATED;
+    return false;
+}
+
+/* Whether more registers are live at c->b than ptxas has to execute together what becomes one block there. */
+static bool is_crowded(ThreadJudge *j, const Candidate *c)
+{
+    bool parts = joins_parts(j, c);
+    u32 most = parts ? PTXAS_THREADED_WORDS : PTXAS_JOINED_WORDS;
+    return (parts || joins_block(c)) && live_words(an_live(j->an), c->b, most + 1) > most;
+}
+
 /* The cost of what edge k executes in place of c->b. */
 static u32 cost_of_edge(const ThreadJudge *j, const Candidate *c, u32 k)
 {
@@ -247,7 +265,7 @@ static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
     const char *why = whole ? NULL : why_others_wait(j, c, table, spent);
     if (why)
         return why;
-    if (joins_parts(j, c) && live_words(an_live(j->an), c->b, PTXAS_THREADED_WORDS + 1) > PTXAS_THREADED_WORDS)
+    if (is_crowded(j, c))
         return "many registers are live there, and ptxas would need more to execute together what it executes apart";
     if (!table && !region_heavy_before(j->an, &j->scratch, c->b, PTXAS_PREDICATED))
         return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
