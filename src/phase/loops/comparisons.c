@@ -14,6 +14,7 @@ typedef struct CompareSearch {
 } CompareSearch;
 
 static const char *const not_compared = "its condition is no comparison";
+static const char *const not_counted = "what it compares is neither invariant nor counted evenly";
 
 static Cmp plain_cmp(Cmp cmp)
 {
@@ -38,6 +39,45 @@ static bool arrange(const LoopSums *s, const LoopSum *a, const LoopSum *b, SumCo
     return true;
 }
 
+static bool is_bitwise(const Instr *i, Opcode opcode, u32 bits)
+{
+    return i->op->opcode == opcode && i->op->sem.op == opcode && i->op->sem.bits == bits && !i->guard;
+}
+
+/* The instruction that gives the register its value at `at` in the same iteration. */
+static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
+{
+    const Instr *def = local_definition(at, reg);
+    if (def)
+        return def;
+    def = loop_sums_definition(s, reg);
+    return def && def->block != at->block && instr_dominates(an_dom(s->an), def, at) ? def : NULL;
+}
+
+/* Whether the comparison asks for the sign of its first operand. */
+static bool asks_for_sign(const Instr *i, const SumCompare *c)
+{
+    const Operand *with = instr_operand(i, 2);
+    bool zero = c->cmp == CMP_LT || c->cmp == CMP_GE, minus_one = c->cmp == CMP_LE || c->cmp == CMP_GT;
+    return c->is_signed && with->kind == OPND_IMM && ((zero && with->value == 0) || (minus_one && with->value == -1));
+}
+
+/* Adds comparisons of a value's sign. An `or` is negative where one of its operands is, an `and` where both are. */
+static const char *add_sign(CompareSearch *search, const Instr *at, const Operand *o, SumCompare c)
+{
+    if (loop_sum_of(search->s, at, o, c.width, &c.value)) {
+        vec_push(search->out, c);
+        return NULL;
+    }
+    bool negative = c.cmp == CMP_LT || c.cmp == CMP_LE;
+    RegId reg = operand_plain_register(o);
+    const Instr *def = reg ? definition(search->s, at, reg) : NULL;
+    if (!def || !is_bitwise(def, negative ? OPC_AND : OPC_OR, c.width) || search->left-- == 0)
+        return not_counted;
+    const char *why = add_sign(search, def, instr_operand(def, 1), c);
+    return why ? why : add_sign(search, def, instr_operand(def, 2), c);
+}
+
 static const char *add_compare(CompareSearch *search, const Instr *i, bool holds)
 {
     Type type = i->op->type[0];
@@ -49,9 +89,13 @@ static const char *add_compare(CompareSearch *search, const Instr *i, bool holds
     SumCompare c = {.width = bits, .is_signed = compare_is_signed(i->op->cmp, type)};
     c.cmp = plain_cmp(holds ? i->op->cmp : cmp_inverse(i->op->cmp, class));
     LoopSum a, b;
-    if (!loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a) ||
-        !loop_sum_of(search->s, i, instr_operand(i, 2), bits, &b))
-        return "what it compares is neither invariant nor counted evenly";
+    bool right = loop_sum_of(search->s, i, instr_operand(i, 2), bits, &b);
+    if (right && asks_for_sign(i, &c)) {
+        c.bound = b.start;
+        return add_sign(search, i, instr_operand(i, 1), c);
+    }
+    if (!right || !loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a))
+        return not_counted;
     if (!arrange(search->s, &a, &b, &c))
         return "both sides of its comparison change";
     vec_push(search->out, c);
@@ -73,32 +117,18 @@ static const char *add_setp(CompareSearch *search, const Instr *i, bool holds)
     return why ? why : add_predicate(search, i, instr_operand(i, 3), holds);
 }
 
-static bool is_logic(const Instr *i, Opcode opcode)
-{
-    return i->op->opcode == opcode && i->op->sem.op == opcode && i->op->sem.bits == 1;
-}
-
 static const char *add_definition(CompareSearch *search, const Instr *i, bool holds)
 {
     if (i->op->opcode == OPC_SETP)
         return add_setp(search, i, holds);
-    if (is_logic(i, OPC_NOT))
+    if (is_bitwise(i, OPC_NOT, 1))
         return add_predicate(search, i, instr_operand(i, 1), !holds);
-    if (!is_logic(i, holds ? OPC_AND : OPC_OR))
+    if (!is_bitwise(i, holds ? OPC_AND : OPC_OR, 1))
         return not_compared;
     const char *why = add_predicate(search, i, instr_operand(i, 1), holds);
     return why ? why : add_predicate(search, i, instr_operand(i, 2), holds);
 }
 
-/* The instruction that gives the predicate its value at `at` in the same iteration. */
-static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
-{
-    const Instr *def = local_definition(at, reg);
-    if (def)
-        return def;
-    def = loop_sums_definition(s, reg);
-    return def && def->block != at->block && instr_dominates(an_dom(s->an), def, at) ? def : NULL;
-}
 
 static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds)
 {

@@ -15,6 +15,9 @@ typedef struct SumCompare {
     bool holds; /* the value that the predicate must have */
 } SumCompare;
 
+static inline bool cmp_is_below(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE; }
+static inline bool cmp_is_strict(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_GT; }
+
 typedef VEC(SumCompare) SumCompares;
 
 /* Appends comparisons that together make the branch of a block continue at `pass`. NULL, or why they are not known. */

@@ -2,18 +2,7 @@
 #ifndef PTXOPT_PHASE_LOOPS_DECIDE_H
 #define PTXOPT_PHASE_LOOPS_DECIDE_H
 
-#include "phase/loops/comparisons.h"
-
-/* A comparison that ends the loop where it fails: of a value that goes in even steps towards a bound. The distance is how far it
- * has gone from the first iteration to the last one, at most; a multiple of the step where that is a constant. */
-typedef struct LoopCounter {
-    SumCompare compare;
-    const Block *block; /* whose branch the comparison decides */
-    LinearId step;      /* its magnitude */
-    u64 constant;       /* the step, if it is a constant; otherwise 0 */
-    bool down;
-    bool alone; /* no other comparison decides that branch */
-} LoopCounter;
+#include "phase/loops/front.h"
 
 /* Comparisons that one test decides: their values are start + add + (distance + times) * factor, or start - distance * factor,
  * where add and times are at most those below. */
@@ -32,9 +21,6 @@ typedef struct LoopDecision {
     VEC(DecideGroup) group;
     RegId trips; /* how often the loop runs, where the test passes; 0: it was not written */
 } LoopDecision;
-
-/* Whether the comparison, which decides the branch of the block, counts. */
-bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *block, LoopCounter *counter);
 
 /* Adds a comparison to those that are decided. early: it is made before the counter's in an iteration. NULL, or why it cannot
  * be decided; then nothing is added. */

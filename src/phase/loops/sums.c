@@ -398,6 +398,15 @@ bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopS
     return reg && register_bits(s, reg) == bits && (bits == 32 || bits == 64) && register_sum(s, at, reg, sum);
 }
 
+bool loop_sum_is_negative(const LoopSums *s, LinearId id)
+{
+    const LinearExpr *e = linear_at(s->exprs, id);
+    bool negative = sem_signed(e->constant, e->bits) <= 0;
+    for (u32 k = 0; k < e->terms; k++)
+        negative &= sem_signed(e->term[k].scale, e->bits) < 0;
+    return negative;
+}
+
 /* ---- building --------------------------------------------------------------------------------------------------------- */
 
 static void keep(SumBuilder *b, LinearId id, Operand operand)

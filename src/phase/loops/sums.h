@@ -51,6 +51,9 @@ static inline bool loop_sum_is_zero(const LoopSums *s, LinearId id)
     return linear_at(s->exprs, id)->terms == 0 && linear_at(s->exprs, id)->constant == 0;
 }
 static inline bool loop_sum_is_constant(const LoopSums *s, LinearId id) { return linear_at(s->exprs, id)->terms == 0; }
+static inline u64 loop_sum_constant(const LoopSums *s, LinearId id) { return linear_at(s->exprs, id)->constant; }
+/* Whether all terms of the expression have negative scales. */
+bool loop_sum_is_negative(const LoopSums *s, LinearId id);
 
 /* Writes expressions in front of a loop, each once, or finds out what that would cost. */
 typedef struct SumBuilder {

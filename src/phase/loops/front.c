@@ -1,0 +1,175 @@
+/* Sound: in each iteration but the first the comparison held of y = y0 + k * c, where c is the step and y0 the value that it
+ * had, or would have had, in front of the first iteration. Let it be `y < b` and c be positive. If y0 < b, and b - 1 + c does not
+ * wrap, then by induction y0 + k * c does not wrap in any iteration, and is at most b - 1. So k * c is at most b - 1 - y0, the
+ * distance; a constant step makes it a multiple of c. Where the comparison is `y != b`, c a constant and b - y0 a multiple of c,
+ * y comes to b the first time after (b - y0) / c steps, unless b is y0, and c divides 2^32; then after 2^32 / c, and the distance
+ * b - y0 - c is right modulo 2^32 as well. */
+#include "phase/loops/front.h"
+
+#include "analysis/ranges.h"
+
+/* ---- the counter ------------------------------------------------------------------------------------------------------------ */
+
+bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *block, LoopCounter *counter)
+{
+    const LoopSum *v = &compare->value;
+    if (compare->predicate || v->extended || loop_sum_is_zero(s, v->step))
+        return false;
+    *counter = (LoopCounter){.compare = *compare, .block = block, .down = loop_sum_is_negative(s, v->step)};
+    counter->step = counter->down ? linear_scale(s->exprs, v->step, (u64)-1) : v->step;
+    if (loop_sum_is_constant(s, v->step))
+        counter->constant = loop_sum_constant(s, counter->step);
+    bool rises = cmp_is_below(compare->cmp), falls = compare->cmp == CMP_GT || compare->cmp == CMP_GE;
+    if (counter->constant >= (u64)1 << 31)
+        return false;
+    return counter->down ? falls || (compare->cmp == CMP_NE && counter->constant)
+                         : rises || (compare->cmp == CMP_NE && counter->constant);
+}
+
+Front front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
+{
+    Front t = {.counter = counter, .all = {.kind = OPND_IMM}};
+    sum_builder_init(&t.sums, sums, at);
+    return t;
+}
+
+void front_free(Front *t) { sum_builder_free(&t->sums); }
+
+/* ---- conditions ---------------------------------------------------------------------------------------------------------- */
+
+void front_require(Front *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
+{
+    if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
+        t->never |= range_compare(cmp, is_signed, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value)) !=
+                    FACT_TRUE;
+        return;
+    }
+    if (x.kind == OPND_IMM) {
+        SWAP(x, y);
+        cmp = cmp_swapped(cmp);
+    }
+    bool more = t->all.kind == OPND_REG;
+    Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
+    OpParts parts = {.cmp = cmp, .bool_op = more ? BOOL_AND : BOOL_NONE, .type = {type}};
+    t->all = sum_emit(&t->sums, bits / 32, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y, t->all}, more ? 3 : 2);
+}
+
+void front_require_predicate(Front *t, RegId reg, bool holds)
+{
+    Operand p = register_operand(reg);
+    OpParts parts = {.type = {TYPE_PRED}};
+    if (!holds)
+        p = sum_emit(&t->sums, 0, OPC_NOT, parts, TYPE_PRED, &p, 1);
+    bool more = t->all.kind == OPND_REG;
+    t->all = more ? sum_emit(&t->sums, 1, OPC_AND, parts, TYPE_PRED, (Operand[]){t->all, p}, 2) : p;
+}
+
+Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y)
+{
+    if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
+        Range r = range_binary(opcode, false, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value));
+        if (range_is_constant(&r))
+            return front_number(r.lo, bits, false);
+    }
+    if (y.kind == OPND_IMM && y.value == 0 && (opcode == OPC_ADD || opcode == OPC_SUB || opcode == OPC_SHR))
+        return x;
+    u32 cost = opcode != OPC_DIV && opcode != OPC_REM ? bits / 32 : bits == 32 ? 8 : 80;
+    Type type = opcode == OPC_AND ? bits_type(bits) : unsigned_type(bits);
+    type = opcode == OPC_ADD || opcode == OPC_SUB ? signed_type(bits) : type;
+    return sum_emit(&t->sums, cost, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
+}
+
+Operand front_widen(Front *t, Operand x, bool is_signed)
+{
+    if (x.kind == OPND_IMM)
+        return front_number(is_signed ? (u64)sem_signed((u64)x.value, 32) : (u64)x.value & UINT32_MAX, 64, is_signed);
+    OpParts parts = {.type = {is_signed ? TYPE_S64 : TYPE_U64, is_signed ? TYPE_S32 : TYPE_U32}};
+    return sum_emit(&t->sums, is_signed, OPC_CVT, parts, TYPE_B64, &x, 1);
+}
+
+Operand front_low_half(Front *t, Operand x)
+{
+    if (x.kind == OPND_IMM)
+        return front_number((u64)x.value, 32, false);
+    return sum_emit(&t->sums, 0, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, &x, 1);
+}
+
+/* ---- the distance ------------------------------------------------------------------------------------------------------------ */
+
+/* ---- the distance ----------------------------------------------------------------------------------------------------------- */
+
+/* Requires that one step past the bound does not wrap. */
+static void require_no_wrap(Front *t, const LoopCounter *c)
+{
+    const SumCompare *cmp = &c->compare;
+    u32 bits = cmp->value.bits;
+    bool sgn = cmp->is_signed, strict = cmp_is_strict(cmp->cmp);
+    Operand bound = sum_build(&t->sums, cmp->bound), step;
+    if (c->constant == 1 && strict)
+        return;
+    if (c->constant) {
+        u64 past = c->constant - strict;
+        Operand end = front_number(c->down ? front_least(bits, sgn) + past : front_greatest(bits, sgn) - past, bits, sgn);
+        front_require(t, bound, c->down ? CMP_GE : CMP_LE, end, bits, sgn);
+        return;
+    }
+    step = sum_build(&t->sums, c->step);
+    front_require(t, step, CMP_GT, front_number(0, bits, sgn), bits, sgn);
+    Operand end = front_number(c->down ? front_least(bits, sgn) : front_greatest(bits, sgn), bits, sgn);
+    end = front_apply(t, c->down ? OPC_ADD : OPC_SUB, bits, end, step);
+    front_require(t, bound, c->down ? CMP_GE : CMP_LE, end, bits, sgn);
+}
+
+/* The distance of a counter that is compared to be unequal. */
+static Operand exact_distance(Front *t, const LoopCounter *c, LinearId whole)
+{
+    LinearExprs *f = t->sums.sums->exprs;
+    u32 bits = c->compare.value.bits;
+    u64 step = c->constant;
+    Operand all = sum_build(&t->sums, whole);
+    if (step & (step - 1)) {
+        front_require(t, all, CMP_NE, front_number(0, bits, false), bits, false);
+        front_require(t, front_apply(t, OPC_REM, bits, all, front_number(step, bits, false)), CMP_EQ, front_number(0, bits, false), bits, false);
+    } else if (step > 1) {
+        front_require(t, front_apply(t, OPC_AND, bits, all, front_number(step - 1, bits, false)), CMP_EQ, front_number(0, bits, false), bits,
+                false);
+    }
+    return sum_build(&t->sums, linear_sum(f, whole, linear_constant(f, bits, step), (u64)-1));
+}
+
+/* The distance of a counter that is compared to be less or greater. */
+static Operand limited_distance(Front *t, const LoopCounter *c, LinearId first, LinearId whole)
+{
+    LinearExprs *f = t->sums.sums->exprs;
+    const SumCompare *cmp = &c->compare;
+    u32 bits = cmp->value.bits;
+    u64 step = c->constant;
+    front_require(t, sum_build(&t->sums, first), cmp->cmp, sum_build(&t->sums, cmp->bound), bits, cmp->is_signed);
+    require_no_wrap(t, c);
+    if (cmp_is_strict(cmp->cmp))
+        whole = linear_sum(f, whole, linear_constant(f, bits, 1), (u64)-1);
+    Operand d = sum_build(&t->sums, whole);
+    if (step & (step - 1))
+        return front_apply(t, OPC_SUB, bits, d, front_apply(t, OPC_REM, bits, d, front_number(step, bits, false)));
+    return step > 1 ? front_apply(t, OPC_AND, bits, d, front_number(~(step - 1), bits, true)) : d;
+}
+
+Operand front_distance(Front *t, bool early)
+{
+    if (t->known[early])
+        return t->distance[early];
+    const LoopCounter *c = t->counter;
+    const SumCompare *cmp = &c->compare;
+    LinearExprs *f = t->sums.sums->exprs;
+    LinearId first = early ? linear_sum(f, cmp->value.start, cmp->value.step, (u64)-1) : cmp->value.start;
+    LinearId whole = c->down ? linear_sum(f, first, cmp->bound, (u64)-1) : linear_sum(f, cmp->bound, first, (u64)-1);
+    Operand d = cmp->cmp == CMP_NE ? exact_distance(t, c, whole) : limited_distance(t, c, first, whole);
+    if (cmp->value.bits == 64) {
+        front_require(t, d, CMP_LT, front_number(((u64)1 << 32) - ROOM, 64, false), 64, false);
+        d = front_low_half(t, d);
+        t->roomy[early] = true;
+    }
+    t->known[early] = true;
+    return t->distance[early] = d;
+}
+

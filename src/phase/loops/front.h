@@ -1,0 +1,56 @@
+/* Integers that are computed in front of a loop: a test, and how far the loop's counter goes. */
+#ifndef PTXOPT_PHASE_LOOPS_FRONT_H
+#define PTXOPT_PHASE_LOOPS_FRONT_H
+
+#include "phase/loops/comparisons.h"
+
+/* A comparison that ends the loop where it fails: of a value that goes in even steps towards a bound. The distance is how far it
+ * has gone from the first iteration to the last one, at most; a multiple of the step where that is a constant. */
+typedef struct LoopCounter {
+    SumCompare compare;
+    const Block *block; /* whose branch the comparison decides */
+    LinearId step;      /* its magnitude */
+    u64 constant;       /* the step, if it is a constant; otherwise 0 */
+    bool down;
+    bool alone; /* no other comparison decides that branch */
+} LoopCounter;
+
+/* Whether the comparison, which decides the branch of the block, counts. */
+bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *block, LoopCounter *counter);
+
+enum {
+    APART = 1 << 16, /* constants and multiples of less than that are added to a distance */
+    ROOM = 2 * APART
+};
+
+typedef struct Front {
+    SumBuilder sums;
+    const LoopCounter *counter; /* NULL: none */
+    Operand all;                /* all conditions so far; kind OPND_IMM: there is none */
+    bool never;                 /* one of them cannot hold */
+    Operand distance[2];        /* by `early`: in 32 bits */
+    bool known[2], roomy[2];    /* roomy: it is less than 2^32 - ROOM */
+} Front;
+
+/* at: where it is written; NULL: only its cost is found out, in sums.cost. */
+Front front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
+void front_free(Front *t);
+
+static inline Operand front_number(u64 value, u32 bits, bool is_signed) { return build_integer(value, bits, is_signed); }
+static inline u64 front_greatest(u32 bits, bool is_signed) { return is_signed ? sem_max(bits) >> 1 : sem_max(bits); }
+static inline u64 front_least(u32 bits, bool is_signed) { return is_signed ? sem_sign(bits) : 0; }
+
+/* Add a condition to the test. */
+void front_require(Front *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
+void front_require_predicate(Front *t, RegId reg, bool holds);
+/* x opcode y of unsigned numbers. */
+Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y);
+/* Extends 32 bits to 64. */
+Operand front_widen(Front *t, Operand x, bool is_signed);
+Operand front_low_half(Front *t, Operand x);
+
+/* The counter's distance in 32 bits, where the test passes. early: up to the last comparison that holds or, in the iteration after
+ * it, precedes the counter's. */
+Operand front_distance(Front *t, bool early);
+
+#endif
