@@ -31,6 +31,8 @@ typedef struct Made {
 #define STORE(stall) MADE(0x986, MADE_ALWAYS, stall, 0)
 #define SHUFFLE(stall) MADE(0x389, MADE_ALWAYS, stall, 0)
 #define SPILL(stall) MADE(0x387, MADE_ALWAYS, stall, 0)
+#define REFILL(stall) MADE(0x983, MADE_ALWAYS, stall, 0)
+#define RESIZE(stall) MADE(0x9c8, MADE_ALWAYS, stall, 0)
 #define BRANCH_IF(to) MADE(0x947, 0, 1, to)
 #define BRANCH_ON(guard, operand, to) ((Made){0x947, guard, 1, to, 0, 0, operand})
 #define BRANCH_UNIFORM(operand, to) ((Made){0x547, MADE_ALWAYS, 1, to, 0, 0, operand})

@@ -98,6 +98,49 @@ static void spills(void **state)
     assert_int_equal(worse(&with, &with), 0);
 }
 
+/* ptxas writes the size of its notes with sixteen bits: after 65536 bytes they begin anew. */
+static void spills_without_notes(void **state)
+{
+    (void)state;
+    static Made code[8193];
+    for (size_t i = 0; i < COUNT_OF(code); i++)
+        code[i] = i + 1 < COUNT_OF(code) ? REFILL(1) : LEAVE;
+    MadeKernel many = {.code = code, .count = COUNT_OF(code), .registers = 32};
+    MadeKernel few = {.code = code + 1, .count = COUNT_OF(code) - 1, .registers = 32};
+    Judgement j = judge(&few, &many);
+    assert_int_equal(j.moved.spilled[0], 0);
+    assert_int_equal(j.moved.spilled[1], 8192); /* made refills are of one byte */
+    assert_true(j.worse & WORSE_SPILLS);
+}
+
+/* Once ptxas obeys setmaxnreg, the registers are the author's business; that it no longer does is worse by a rule of its own. */
+static void registers_that_move(void **state)
+{
+    (void)state;
+    MadeKernel ignores = KERNEL(LOAD(4), STORE(2), LEAVE), obeys = KERNEL(RESIZE(15), LOAD(4), RESIZE(15), STORE(2), LEAVE);
+    MadeKernel spills = KERNEL(RESIZE(15), LOAD(4), SPILL(1), STORE(2), LEAVE);
+    obeys.registers = spills.registers = 168;
+    Judgement forth = judge(&ignores, &obeys), back = judge(&obeys, &ignores);
+    assert_int_equal(forth.worse, 0);
+    assert_true(forth.better);
+    assert_true(back.worse & WORSE_SETMAXNREG);
+    assert_int_equal(worse_order(&forth, &back), 1);
+    assert_int_equal(worse(&ignores, &spills), WORSE_SPILLS);
+    obeys.registers = 176;
+    assert_int_equal(worse(&spills, &obeys) & WORSE_SETMAXNREG, 0);
+}
+
+/* A block size that only the later text knows was promised, and holds for the earlier one, too. */
+static void warps_by_later_size(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    before.registers = 40;
+    after.registers = 41;
+    after.threads = 640;
+    assert_int_equal(worse(&before, &after), 0);
+}
+
 static void warps_by_registers(void **state)
 {
     (void)state;
@@ -937,6 +980,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_moved),
         cmocka_unit_test(spills),
+        cmocka_unit_test(spills_without_notes),
+        cmocka_unit_test(registers_that_move),
+        cmocka_unit_test(warps_by_later_size),
         cmocka_unit_test(warps_by_registers),
         cmocka_unit_test(warps_by_size_of_block),
         cmocka_unit_test(warps_by_shared_memory),

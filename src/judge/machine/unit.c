@@ -14,10 +14,20 @@ static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned lo
         *loads += instr->width;
 }
 
+/* Notes take eight bytes each. The size of all is written with sixteen bits, and wraps: of 8703 notes 511 were in the cubin. */
+static bool may_have_lost_notes(const SassCode *code)
+{
+    enum { MOST_NOTES = 65536 / 8 };
+    size_t count = 0;
+    for (size_t i = 0; i < code->count; i++)
+        count += code->instrs[i].class == SASS_STL || code->instrs[i].class == SASS_LDL;
+    return count >= MOST_NOTES;
+}
+
 void sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
                      unsigned long *loads)
 {
-    if (!function->notes_spills) {
+    if (!function->notes_spills || may_have_lost_notes(code)) {
         for (size_t i = 0; i < code->count; i++)
             add_spill(&code->instrs[i], stores, loads);
         return;
@@ -32,6 +42,15 @@ void sass_add_spills(const SassCode *code, const CubinFunction *function, unsign
         add_spill(&instr, stores, loads);
     }
     mem_free(offsets);
+}
+
+static unsigned count_resizes(const SassCode *code)
+{
+    enum { USETMAXREG = 0x1c8 };
+    unsigned count = 0;
+    for (size_t i = 0; i < code->count; i++)
+        count += code->instrs[i].operation == USETMAXREG;
+    return count;
 }
 
 bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
@@ -56,6 +75,7 @@ bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
         unit->count++;
         unit->instructions += code->count;
         unit->uniform_counters += sass_uniform_counters(code, part, cubin->sm);
+        unit->resizes += count_resizes(code);
         sass_add_spills(code, part, cubin->sm, &unit->spilled_stores, &unit->spilled_loads);
     }
     return true;

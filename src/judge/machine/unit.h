@@ -14,6 +14,7 @@ typedef struct Unit {
     unsigned long instructions;
     unsigned long spilled_stores, spilled_loads; /* bytes */
     unsigned uniform_counters;                   /* judge/machine/uniform_counter.h */
+    unsigned resizes;                            /* USETMAXREG: setmaxnreg that ptxas obeys */
 } Unit;
 
 /* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the
@@ -22,7 +23,7 @@ bool unit_read(Unit *unit, const Cubin *cubin, size_t index);
 void unit_free(Unit *unit);
 
 /* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill cannot be distinguished from an
- * access to an array in local memory: both count. */
+ * access to an array in local memory: both count. So they do in code of so many accesses that notes may be lost. */
 void sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
                      unsigned long *loads);
 

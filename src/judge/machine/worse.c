@@ -55,7 +55,8 @@ static unsigned resident_warps(const CubinFunction *function, unsigned sm, unsig
 static void count_warps(Moved *moved, const Unit *before, const Unit *after)
 {
     static const unsigned sizes[] = {128, 256, 512, 1024};
-    unsigned known = before->function->threads, count = known ? 1 : sizeof sizes / sizeof *sizes;
+    unsigned threads_before = before->function->threads;
+    unsigned known = threads_before ? threads_before : after->function->threads, count = known ? 1 : sizeof sizes / sizeof *sizes;
     for (unsigned i = 0; i < count; i++) {
         unsigned threads = known ? known : sizes[i];
         unsigned old = resident_warps(before->function, before->sm, threads);
@@ -125,11 +126,16 @@ static void apply_rules(Judgement *j)
     bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
     bool same_cycles = m->cycles[1] <= CYCLES_SAME * m->cycles[0];
     bool more_warps = !m->warps_unknown && m->warps[1] > m->warps[0];
+    bool obeys = m->resizes[1] && !m->resizes[0];
     j->worse = weigh_spills_and_warps(m) | weigh_cycles_and_instructions(m);
+    if (obeys)
+        j->worse = m->spilled[1] > m->spilled[0] ? WORSE_SPILLS : 0;
+    if (m->resizes[0] && !m->resizes[1])
+        j->worse |= WORSE_SETMAXNREG;
     if (m->uniform_counters[1] > m->uniform_counters[0])
         j->worse |= WORSE_WRONG;
     j->better =
-        !j->worse && (fewer_cycles || m->spilled[1] < m->spilled[0] || more_warps ||
+        !j->worse && (obeys || fewer_cycles || m->spilled[1] < m->spilled[0] || more_warps ||
                       (same_cycles && (m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0])));
 }
 
@@ -140,6 +146,7 @@ void worse_judge(Judgement *j, const Unit *before, const Unit *after)
     for (int i = 0; i < 2; i++) {
         j->moved.instructions[i] = unit[i]->instructions;
         j->moved.uniform_counters[i] = unit[i]->uniform_counters;
+        j->moved.resizes[i] = unit[i]->resizes;
         j->moved.spilled[i] = unit[i]->spilled_stores + unit[i]->spilled_loads;
         j->moved.registers[i] = unit[i]->function->registers;
         j->moved.shared[i] = (unsigned long)unit[i]->function->shared;
@@ -189,6 +196,7 @@ const char *worse_name(unsigned rule)
 {
     switch (rule) {
     case WORSE_WRONG: return "wrong";
+    case WORSE_SETMAXNREG: return "setmaxnreg";
     case WORSE_SPILLS: return "spills";
     case WORSE_WARPS: return "warps";
     case WORSE_CYCLES: return "cycles";
@@ -214,6 +222,7 @@ const char *worse_describe(Arena *arena, const Judgement *j)
                             m->is_in_dead_band ? ", below what is resolved" : "");
     text = add_moved(arena, text, "spilled bytes", m->spilled);
     text = add_moved(arena, text, "wrong uniform counters", m->uniform_counters);
+    text = add_moved(arena, text, "setmaxnreg obeyed", m->resizes);
     text = add_moved(arena, text, "registers", m->registers);
     text = add_moved(arena, text, "shared bytes", m->shared);
     text = add_moved(arena, text, "barriers", m->barriers);

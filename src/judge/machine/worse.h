@@ -3,6 +3,7 @@
  * A unit of machine code is worse than it was where any of these holds:
  *   wrong          ptxas uses one uniform counter for lanes that went different ways, and did not before
  *                  (judge/machine/uniform_counter.h);
+ *   setmaxnreg     ptxas ignores setmaxnreg, and did not before;
  *   spills         more bytes are spilled and filled;
  *   warps          fewer warps fit on a multiprocessor, by registers, shared memory and barriers, for blocks of the size that
  *                  .reqntid or .maxntid says, or else for one of 128, 256, 512 and 1024 threads;
@@ -11,6 +12,9 @@
  *   instructions   no fewer cycles, and more instructions.
  * Cycles are fewer if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles, fewer spills or
  * more warps; or fewer instructions or registers, and at most 0.5 % more cycles.
+ *
+ * Where ptxas did not obey setmaxnreg before, and does now, a block takes the registers that the author has shared out among its warps.
+ * Only wrong counters and spills make that worse.
  *
  * If one of spills and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes more
  * than 1 % longer for each warp. It takes for one warp of w what its instructions need to issue, or a w-th of its cycles if
@@ -29,17 +33,19 @@
 
 typedef enum WorseRule {
     WORSE_WRONG = 1,
-    WORSE_SPILLS = 2,
-    WORSE_WARPS = 4,
-    WORSE_CYCLES = 8,
-    WORSE_INSTRUCTIONS = 16,
+    WORSE_SETMAXNREG = 2,
+    WORSE_SPILLS = 4,
+    WORSE_WARPS = 8,
+    WORSE_CYCLES = 16,
+    WORSE_INSTRUCTIONS = 32,
 } WorseRule;
-enum { WORSE_RULES = 5 };
+enum { WORSE_RULES = 6 };
 
 /* The figures that may move: before and after. */
 typedef struct Moved {
     unsigned long instructions[2], spilled[2], registers[2], shared[2], barriers[2];
     unsigned long uniform_counters[2]; /* that serve lanes of different ways */
+    unsigned long resizes[2];          /* instructions of setmaxnreg */
     unsigned warps[2];                 /* for the size of block that loses most of them */
     unsigned threads;                  /* of that block */
     bool warps_unknown;                /* shared memory is dynamic: `warps` are what fits at most */
