@@ -288,7 +288,7 @@ static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 /* Whether a loop would be left with arithmetic on constants alone, which ptxas folds wrongly in some of its forms. */
 static bool makes_constant_loop(const Elim *e)
 {
-    BitSet goes = bitset_new(e->an->scratch, e->an->fn->origins + 1);
+    BitSet goes = bitset_new(e->an->scratch, e->an->fn->edits.origins + 1);
     bool in_loops = false;
     for (u32 k = 0; k < e->count; k++) {
         in_loops |= e->candidates[k].depth > 0;
