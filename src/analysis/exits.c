@@ -331,11 +331,11 @@ static void weigh(Arena *arena, const ExitPaths *s, ExitsSnapshot *to)
 
 /* Whether something convergent is out of reach. ptxas lets threads wait at fewer points where a function holds bar.warp.sync and the
  * like (sm_90, sm_100, ptxas 13.0), and counts what is never executed; phases remove it. */
-static bool has_unreachable_convergent(Analyses *an)
+bool exits_hide_convergent(Analyses *an)
 {
     for_each_block(b, an->fn)
         if (!order_reachable(an_order(an), b) && block_is_convergent(b, an->summaries))
-            return true;
+            return matter(an);
     return false;
 }
 
@@ -343,7 +343,7 @@ ExitsSnapshot *exits_snapshot(Arena *arena, Analyses *an)
 {
     ExitsSnapshot *to = arena_new(arena, ExitsSnapshot);
     to->origins = an->fn->edits.origins;
-    to->unknown = has_unreachable_convergent(an) && matter(an);
+    to->unknown = exits_hide_convergent(an);
     if (to->unknown)
         return to;
     Arena scratch = {0};

@@ -11,7 +11,9 @@ typedef struct ExitsSnapshot ExitsSnapshot;
 /* The snapshot is in the arena, except for what exits_free() returns. */
 ExitsSnapshot *exits_snapshot(Arena *arena, Analyses *an);
 void exits_free(ExitsSnapshot *snapshot);
-/* Whether exits, blocks, or loops are too many to tell, or something convergent is out of reach. */
+/* Whether something convergent is out of reach, in a function where it matters who waits for whom. Then nothing is known of exits. */
+bool exits_hide_convergent(Analyses *an);
+/* Whether exits, blocks, or loops are too many to tell, or the above holds. */
 bool exits_unknown(const ExitsSnapshot *snapshot);
 /* Compares the function before and after phases. Whether no such pair is new, and ptxas has no more reason to choose an
  * exit that has one. */

@@ -6,9 +6,6 @@
 #include <sys/stat.h>
 
 #include "base/bound.h"
-#include "analysis/convergence.h"
-#include "analysis/exits.h"
-#include "analysis/joins.h"
 #include "ir/code_hash.h"
 #include "ir/edit.h"
 #include "pipeline/dot.h"
@@ -48,7 +45,7 @@ static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
             }
             seen[i] = outcome == OUTCOME_CHANGED ? 0 : state;
         }
-        end = sink_bisect_is_over(runner) ? 0 : last;
+        end = sink_is_over(runner) ? 0 : last;
     }
     return true;
 }
@@ -102,65 +99,27 @@ static void choose_config(Runner *runner, const Function *fn)
                "no decision of --tuned is about this text: it is optimized as the command line says");
 }
 
-/* Whether, because of the phases, it may depend on the exit which threads wait for which, or on another join than before. */
-static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 joins, const ExitsSnapshot *exits,
-                               Arena *arena)
+/* Runs the phases, and sends the function back if they moved what decides who waits for whom. */
+static bool run_and_compare(Runner *runner, Function *fn, Analyses *an)
 {
-    if (!fn->changed)
-        return false;
-    if (joins_hash(an) != joins) {
-        remark(
-            runner, fn, "JoinsDecide", nowhere,
-            "some threads wait for others at one of several joins, and ptxas might choose another one: it stays as it was");
-        return true;
-    }
-    ExitsSnapshot *now = exits_snapshot(arena, an);
-    bool kept = exits_kept(exits, now, fn);
-    exits_free(now);
-    if (!kept)
-        remark(runner, fn, "ExitsDecide", nowhere,
-               "a thread may wait here, and ptxas might pick another exit, where its warp reconverges elsewhere: it stays "
-               "as it was");
-    return !kept;
-}
-
-/* Whether the phases together broke a rule of convergence. Each phase asks before a rewrite, about the function as it then
- * is; here the final function is compared with the original. */
-static bool breaks_convergence(Runner *runner, const Function *fn, Analyses *an, const Convergence *before, Arena *arena)
-{
-    const char *fault = fn->changed ? convergence_compare(before, an, arena) : NULL;
-    if (fault)
-        remark(runner, fn, "ConvergenceChanged", nowhere, arena_printf(arena, "%s: it stays as it was", fault));
-    return fault != NULL;
-}
-
-static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
-{
-    Arena arena = {0};
-    ExitsSnapshot *exits = exits_snapshot(&arena, an);
-    if (exits_unknown(exits)) {
-        if (runner->pass == 0)
-            remark(runner, fn, "ExitsDecide", nowhere,
-                   "left alone: a thread may wait here, and where its warp reconverges depends on which exit ptxas picks");
-        exits_free(exits);
-        arena_free(&arena);
-        return true;
-    }
-    u64 joins = joins_hash(an);
-    Convergence *before = convergence_snapshot(&arena, an);
-    bool ok = run_to_fixed_point(runner, fn, an);
-    if (ok &&
-        (may_wait_otherwise(runner, fn, an, joins, exits, &arena) || breaks_convergence(runner, fn, an, before, &arena))) {
+    Original original = original_begin(an);
+    const char *name = "ExitsDecide", *fault = NULL;
+    runner->original = &original;
+    bool ok = original.is_open || run_to_fixed_point(runner, fn, an);
+    runner->original = NULL;
+    if (original.is_open && runner->pass == 0)
+        remark(runner, fn, name, nowhere, original_why_open);
+    if (ok && original.is_taken && !original.is_open)
+        fault = original_fault(&original, an, &name);
+    if (fault) {
+        remark(runner, fn, name, nowhere, fault);
         edit_revert(fn);
         runner->went_back = true;
         runner->stats->went_back++;
     }
-    convergence_free(before);
-    exits_free(exits);
-    arena_free(&arena);
+    original_free(&original);
     return ok;
 }
-
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 {
     choose_config(runner, fn);
@@ -184,7 +143,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
         return false;
     if (runner->pass == 0)
         code_remember(fn);
-    return runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_look_at_exits(runner, fn, an);
+    return runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_compare(runner, fn, an);
 }
 
 static bool dump_cfg(Runner *runner, Function *fn, Analyses *an)
@@ -203,6 +162,7 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     Analyses an;
     step_start_analyses(runner, &an, fn);
     PipelineResult result = PIPELINE_OK;
+    runner->an = &an;
     runner->is_chosen = false;
     runner->uncounted = (UncountedLoops){0};
     if (!run_phases(runner, fn, &an))

@@ -4,6 +4,7 @@
 
 #include "pipeline/advice.h"
 #include "pipeline/choice.h"
+#include "pipeline/original.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/remarks.h"
 
@@ -25,6 +26,8 @@ typedef struct Runner {
     VecU32 sequence;              /* phases that run over the current function */
     VecU32 cleanup;               /* phases of the clean-up that are called where a phase asks for it */
     bool cleans_up;               /* the clean-up runs for another phase; its misses were reported before */
+    Analyses *an;                 /* of the current function */
+    Original *original;           /* what it was; NULL: nothing is compared with that */
     const Summaries *summaries;   /* of the module's functions */
     u32 *spent;                   /* by phase: what it has spent of its budget for the current function */
     u32 phase;                    /* the phase that runs */
@@ -44,7 +47,7 @@ typedef struct Runner {
 
 PhaseSink sink_of(Runner *runner, bool wants_remarks);
 /* Whether no rewrite will be allowed any more. */
-bool sink_bisect_is_over(const Runner *runner);
+bool sink_is_over(const Runner *runner);
 
 /* ---- one step on one function: a phase, or the phases of the clean-up (step.c) ------------------------------------- */
 

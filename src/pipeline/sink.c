@@ -33,10 +33,19 @@ static bool reaches_limit(Runner *runner, const Function *fn)
     return reached;
 }
 
+/* Takes the snapshot of the function before its first rewrite. False: it has to stay as it is. */
+static bool takes_original(Runner *runner)
+{
+    Original *o = runner->original;
+    if (o && !o->is_taken)
+        original_take(o, runner->an);
+    return !o || !o->is_open;
+}
+
 static bool allow_rewrite(void *user, const PhaseRun *run)
 {
     Runner *runner = user;
-    if (reaches_limit(runner, run->fn))
+    if (!takes_original(runner) || reaches_limit(runner, run->fn))
         return false;
     i64 limit = runner->config->bisect_limit;
     if (limit == BISECT_OFF)
@@ -56,8 +65,10 @@ static u32 line_of(void *user, u32 offset)
     return line;
 }
 
-bool sink_bisect_is_over(const Runner *runner)
+bool sink_is_over(const Runner *runner)
 {
+    if (runner->original && runner->original->is_open)
+        return true;
     i64 limit = runner->config->bisect_limit;
     return limit != BISECT_OFF && limit != BISECT_ALL && runner->rewrites >= limit;
 }

@@ -107,12 +107,24 @@ void stats_print_json(FILE *out, const Stats *stats)
 typedef struct TimeRow {
     const char *name;
     double seconds;
+    const PhaseStats *phase; /* NULL: it is none */
 } TimeRow;
 
 static int longest_first(const void *a, const void *b)
 {
     double x = ((const TimeRow *)a)->seconds, y = ((const TimeRow *)b)->seconds;
     return (x < y) - (x > y);
+}
+
+/* Prints a row; of a phase also how often it was called, and how often it then changed nothing. */
+static void print_time(FILE *out, const TimeRow *row, double total)
+{
+    fprintf(out, "  %8.4f (%5.1f%%) ", row->seconds, total > 0 ? 100 * row->seconds / total : 0.0);
+    if (row->phase)
+        fprintf(out, "%8" PRIu64 " %8" PRIu64, row->phase->calls, row->phase->in_vain);
+    else
+        fprintf(out, "%17s", "");
+    fprintf(out, "  %s\n", row->name);
 }
 
 void stats_print_times(FILE *out, const Stats *stats)
@@ -125,20 +137,19 @@ void stats_print_times(FILE *out, const Stats *stats)
     u32 rows = 0;
     double total = 0;
     for (u32 i = 0; i < STEP_COUNT; i++)
-        row[rows++] = (TimeRow){step_name[i], stats->step[i]};
+        row[rows++] = (TimeRow){step_name[i], stats->step[i], NULL};
     for (u32 i = 0; i < PHASE_COUNT; i++)
         if (stats->phase[i].functions > 0)
-            row[rows++] = (TimeRow){phase_table.phase[i].name, stats->phase[i].seconds};
+            row[rows++] = (TimeRow){phase_table.phase[i].name, stats->phase[i].seconds, &stats->phase[i]};
     for (u32 i = 0; i < rows; i++)
         total += row[i].seconds;
     qsort(row, rows, sizeof row[0], longest_first);
 
     print_title(out, "ptxopt timing report");
-    fprintf(out, "  Total Execution Time: %.4f seconds wall clock\n\n   ---Wall Time---  --- Name ---\n", total);
+    fprintf(out, "  Total Execution Time: %.4f seconds wall clock\n\n   ---Wall Time---    Calls  In Vain  --- Name ---\n", total);
     for (u32 i = 0; i < rows; i++)
-        fprintf(out, "  %8.4f (%5.1f%%)  %s\n", row[i].seconds, total > 0 ? 100 * row[i].seconds / total : 0.0,
-                row[i].name);
-    fprintf(out, "  %8.4f (%5.1f%%)  Total\n", total, 100.0);
+        print_time(out, &row[i], total);
+    fprintf(out, "  %8.4f (%5.1f%%) %8s %8s  Total\n", total, 100.0, "", "");
 }
 
 void stats_free(Stats *stats)

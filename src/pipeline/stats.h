@@ -16,6 +16,7 @@ typedef struct PhaseStats {
     u64 functions; /* that the phase ran on */
     u64 changed;   /* that it changed */
     const Function *last_changed;
+    u64 calls, in_vain; /* calls of the phase, and those that changed nothing */
     double seconds;
     VEC(Counter) counters;
 } PhaseStats;

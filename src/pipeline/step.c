@@ -135,6 +135,8 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     an_thaw(an, AN_ALL);
     arena_free(&scratch);
     an->scratch = run->arena = NULL;
+    stats->calls++;
+    stats->in_vain += result == PHASE_UNCHANGED;
     if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
         stats->changed++;
         stats->last_changed = run->fn;
@@ -212,6 +214,14 @@ static void print_states(Runner *runner, Step step, Function *fn, const char *wh
             print_state(runner, fn, when, step_phase(runner, step.phase[k])->name);
 }
 
+/* What is wrong with what a step said; NULL: nothing. A phase says whether it changed the function, and asks before it does. */
+static const char *find_lie(const Runner *runner, bool changed, bool looks_changed)
+{
+    if (!changed && looks_changed)
+        return "and denies it";
+    return changed && runner->original && !runner->original->is_taken ? "and did not ask" : NULL;
+}
+
 bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *outcome)
 {
     const char *name = step_first(runner, step)->name;
@@ -220,16 +230,18 @@ bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *ou
     Convergence *before = snapshot(runner, fn, &arena);
     bool was_changed = fn->changed;
     *outcome = run_step(runner, step, fn, an);
-    bool ok = *outcome != OUTCOME_NONE || fn->changed == was_changed;
-    if (!ok)
-        fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", name, fn->name->text);
-    ok = ok && verify(runner, fn, before, an, *outcome != OUTCOME_NONE, name, &arena);
+    bool changed = *outcome != OUTCOME_NONE;
+    const char *lie = find_lie(runner, changed, fn->changed != was_changed);
+    bool ok = !lie;
+    if (lie)
+        fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' %s\n", name, fn->name->text, lie);
+    ok = ok && verify(runner, fn, before, an, changed, name, &arena);
     if (before)
         convergence_free(before);
     arena_free(&arena);
     if (ok)
         print_states(runner, step, fn, "after", runner->config->print_after);
-    if (ok && *outcome != OUTCOME_NONE && runner->config->after_step)
+    if (ok && changed && runner->config->after_step)
         runner->config->after_step(runner->config->user, fn, name);
     return ok;
 }

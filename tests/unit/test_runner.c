@@ -58,7 +58,8 @@ static PhaseResult removes_alone(Analyses *an, const Knobs *knobs, PhaseRun *run
     bool changed = false;
     for_each_block(b, an->fn) {
         Instr *i = b->first;
-        if (!i || instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || (i->next && !instr_is(i->next, OPF_TERMINATOR)))
+        if (!i || instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || (i->next && !instr_is(i->next, OPF_TERMINATOR)) ||
+            !phase_may_rewrite(run))
             continue;
         instr_remove(i);
         changed = true;
@@ -70,11 +71,10 @@ static PhaseResult removes_alone(Analyses *an, const Knobs *knobs, PhaseRun *run
 /* Takes the second instruction out, if it is no terminator. */
 static PhaseResult removes_second(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    (void)run;
     bool changed = false;
     for_each_block(b, an->fn) {
         Instr *i = b->first ? b->first->next : NULL;
-        if (!i || instr_is(i, OPF_TERMINATOR))
+        if (!i || instr_is(i, OPF_TERMINATOR) || !phase_may_rewrite(run))
             continue;
         instr_remove(i);
         changed = true;
@@ -85,11 +85,10 @@ static PhaseResult removes_second(Analyses *an, const Knobs *knobs, PhaseRun *ru
 /* No block comes to be empty by it: what the others write is still read. */
 static PhaseResult asks_and_removes_first(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    (void)run;
     an_freeze(an, AN_LOOPS | AN_LIVE);
     an_compute(an, AN_LOOPS | AN_LIVE);
     Instr *i = an->fn->entry->first;
-    if (instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || instr_is(i->next, OPF_TERMINATOR))
+    if (instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || instr_is(i->next, OPF_TERMINATOR) || !phase_may_rewrite(run))
         return PHASE_UNCHANGED;
     instr_remove(i);
     return PHASE_CHANGED;
@@ -117,7 +116,7 @@ static PhaseResult removes_one(Analyses *an, const Knobs *knobs, PhaseRun *run)
     an_freeze(an, AN_LOOPS);
     Instr *i = an->fn->entry->first;
     phase_count(run, "calls", 1);
-    if (!i || instr_is(i, OPF_TERMINATOR))
+    if (!i || instr_is(i, OPF_TERMINATOR) || !phase_may_rewrite(run))
         return PHASE_UNCHANGED;
     instr_remove(i);
     phase_count(run, "spent", ++*run->spent);
@@ -133,7 +132,7 @@ static PhaseResult declines_again_and_again(Analyses *an, const Knobs *knobs, Ph
             continue;
         phase_declined(run, "Declined", "FirstKept", b->first, "first of block %u", b->id);
         phase_missed_once(run, "LastKept", b->last, "last of block %u", b->id);
-        if (b->first != b->last && result == PHASE_UNCHANGED) {
+        if (b->first != b->last && result == PHASE_UNCHANGED && phase_may_rewrite(run)) {
             instr_remove(b->first);
             result = PHASE_AGAIN;
         }
@@ -147,11 +146,18 @@ static PhaseResult denies_its_changes(Analyses *an, const Knobs *knobs, PhaseRun
     return PHASE_UNCHANGED;
 }
 
+/* Changes the function without asking, so that nothing was kept to compare it with. */
+static PhaseResult does_not_ask(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    (void)run;
+    instr_remove(an->fn->entry->first);
+    return PHASE_CHANGED;
+}
+
 /* Lets control run to a block past the edge maps. */
 static PhaseResult breaks_edges(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    (void)run;
-    if (!an->fn->entry->next)
+    if (!an->fn->entry->next || !phase_may_rewrite(run))
         return PHASE_UNCHANGED;
     an->fn->entry->fall = an->fn->entry;
     an->fn->changed = true;
@@ -160,12 +166,11 @@ static PhaseResult breaks_edges(Analyses *an, const Knobs *knobs, PhaseRun *run)
 
 static PhaseResult doubles_barriers(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    (void)run;
     bool changed = false;
     for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
-            if (!instr_is(i, OPF_BARRIER))
+            if (!instr_is(i, OPF_BARRIER) || !phase_may_rewrite(run))
                 continue;
             instr_insert_after(i, instr_clone(an->fn, i));
             changed = true;
@@ -179,14 +184,14 @@ static PhaseResult doubles_barriers(Analyses *an, const Knobs *knobs, PhaseRun *
 static PhaseResult leads_to_another_exit(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     (void)knobs;
-    (void)run;
     Block *stores = NULL, *leaves = NULL;
     for_each_block(b, an->fn) {
         stores = b->labels && strcmp(b->labels->name->text, "STORES") == 0 ? b : stores;
         leaves = b->labels && strcmp(b->labels->name->text, "LEAVES") == 0 ? b : leaves;
     }
     for_each_block(b, an->fn)
-        if (leaves && block_terminator(b) && branch_target(block_terminator(b)) == leaves) {
+        if (leaves && block_terminator(b) && branch_target(block_terminator(b)) == leaves &&
+            phase_may_rewrite(run)) {
             block_redirect(b, leaves, stores);
             return PHASE_CHANGED;
         }
@@ -424,6 +429,11 @@ static void faults_of_a_phase_are_internal_errors(void **state)
     run_phase(&run, denies_its_changes, (PipelineConfig){.bisect_limit = BISECT_OFF});
     assert_int_equal(run.result, PIPELINE_INTERNAL);
     assert_string_equal(run.said, "ptxopt: internal error: tested changed function 'one' and denies it\n");
+    run_free(&run);
+
+    run_phase(&run, does_not_ask, (PipelineConfig){.bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_INTERNAL);
+    assert_string_equal(run.said, "ptxopt: internal error: tested changed function 'one' and did not ask\n");
     run_free(&run);
 
     run_phase(&run, breaks_edges, (PipelineConfig){.bisect_limit = BISECT_OFF, .verify_each = true});
