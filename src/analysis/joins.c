@@ -37,8 +37,10 @@ typedef struct PartialJoins {
     ReconvergeGate *gate;
     Marks after, before, region; /* by position: walks from a join, back from it, and from the branch above it */
     VecU32 work;
-    u32 *number; /* by position: place in the walk of the region, plus 1 */
-    i64 budget;  /* negative: too much was looked at */
+    VecU32 joins; /* positions of the blocks that some threads of a branch may come to over several edges */
+    u32 *number;  /* by position: place in the walk of the region, plus 1 */
+    u64 *code;    /* by position: hash of the block's code; 0: not computed */
+    i64 budget;   /* negative: too much was looked at */
     u64 hash;
 } PartialJoins;
 
@@ -67,10 +69,14 @@ static u32 forward_edges(const PartialJoins *f, const Block *b)
     return edges;
 }
 
-/* Whether some threads of a branch may come to b over several edges, or in several iterations of a loop. */
-static bool joins(const PartialJoins *f, const Block *b)
+/* Finds the blocks that some threads of a branch may come to over several edges, or in several iterations of a loop. */
+static void find_joins(PartialJoins *f)
 {
-    return (forward_edges(f, b) > 1 || loop_left(f, b)) && !reconverge_only_leaves(b);
+    for (u32 p = 1; p < f->order->count; p++) {
+        const Block *b = f->order->rpo[p];
+        if (an_dom(f->an)->idom[b->id] && (forward_edges(f, b) > 1 || loop_left(f, b)) && !reconverge_only_leaves(b))
+            vec_push(&f->joins, p);
+    }
 }
 
 /* Whether threads that come to b over these edges may have diverged at a branch of which other threads do not come there. */
@@ -110,36 +116,45 @@ static void walk(PartialJoins *f, Marks *seen, const Graph *edges, const Block *
                 vec_push(&f->work, edges->to[e]);
 }
 
-/* Whether a branch that leads to b leads to z, and neither of them to the other before `old`. */
-static bool is_rival(const PartialJoins *f, const Block *z, const Block *b)
+/* Whether b does not lead to the join at position p before `old`, to which both lead. */
+static bool is_beside(const PartialJoins *f, u32 p, const Block *b, const Block *old)
 {
-    const Block *top = an_dom(f->an)->idom[z->id];
-    u32 p = f->order->index[z->id];
-    return z != b && top && !marks_has(&f->after, p) && !marks_has(&f->before, p) &&
-           marks_has(&f->before, f->order->index[top->id]) && joins(f, z);
+    return f->order->rpo[p] != b && f->order->rpo[p] != old && !marks_has(&f->after, p);
 }
 
+/* Whether a branch that leads to b leads to another join, and neither of them to the other before `old`. */
 static bool has_rival(PartialJoins *f, const Block *b, const Block *old)
 {
+    bool any = false, found = false;
     walk(f, &f->after, &f->order->succ, b, old);
+    for (u32 k = 0; k < f->joins.n && !any; k++)
+        any = is_beside(f, f->joins.v[k], b, old);
+    if (!any)
+        return false;
     walk(f, &f->before, &f->order->pred, b, old);
-    bool found = false;
-    f->budget -= f->order->count;
-    for (u32 p = 1; p < f->order->count && !found; p++)
-        found = f->order->rpo[p] != old && is_rival(f, f->order->rpo[p], b);
+    f->budget -= f->joins.n;
+    for (u32 k = 0; k < f->joins.n && !found; k++) {
+        u32 p = f->joins.v[k], top = f->order->index[an_dom(f->an)->idom[f->order->rpo[p]->id]->id];
+        found = is_beside(f, p, b, old) && !marks_has(&f->before, p) && marks_has(&f->before, top);
+    }
     return found;
 }
 
 /* ---- the code that decides --------------------------------------------------------------------------------------- */
 
-static void add(PartialJoins *f, u32 number) { f->hash = fnv_bytes(f->hash, (const char *)&number, sizeof number); }
+static void add(PartialJoins *f, u64 number) { f->hash = fnv_bytes(f->hash, (const char *)&number, sizeof number); }
 
 /* How many instructions of which opcodes and widths: not which way a comparison asks, nor of what. */
-static void add_code(PartialJoins *f, const Block *b)
+static u64 code_of(PartialJoins *f, u32 position)
 {
-    for_each_instr(i, b)
+    u64 *code = &f->code[position];
+    if (*code)
+        return *code;
+    *code = FNV_BASIS;
+    for_each_instr(i, f->order->rpo[position])
         if (i->kind == INSTR_OP)
-            add(f, (u32)i->op->opcode << 8 | i->op->type[0]);
+            *code = (*code ^ ((u32)i->op->opcode << 8 | i->op->type[0])) * FNV_PRIME;
+    return *code;
 }
 
 static void add_edges(PartialJoins *f, u32 position, const Block *old)
@@ -162,7 +177,7 @@ static void add_region(PartialJoins *f, const Block *top, const Block *old)
     vec_clear(&f->work);
     add_edges(f, f->order->index[top->id], old);
     for (u32 k = 0; k < f->work.n; k++, f->budget--) {
-        add_code(f, f->order->rpo[f->work.v[k]]);
+        add(f, code_of(f, f->work.v[k]));
         add_edges(f, f->work.v[k], old);
     }
 }
@@ -172,8 +187,6 @@ static void add_region(PartialJoins *f, const Block *top, const Block *old)
 static void look_at(PartialJoins *f, Block *b)
 {
     const Block *top = an_dom(f->an)->idom[b->id];
-    if (!top || !joins(f, b))
-        return;
     const Block *old = reconvergence_point(f->gate, top);
     if (b == old || !is_partial(f, b))
         return;
@@ -202,12 +215,16 @@ u64 joins_hash(Analyses *an)
     f.before = marks_new(&arena, asks ? order->count : 0);
     f.region = marks_new(&arena, asks ? order->count : 0);
     f.number = arena_array(&arena, u32, order->count);
-    for (u32 p = 1; asks && p < order->count && f.budget >= 0; p++)
-        look_at(&f, order->rpo[p]);
+    f.code = arena_array(&arena, u64, order->count);
+    if (asks)
+        find_joins(&f);
+    for (u32 k = 0; k < f.joins.n && f.budget >= 0; k++)
+        look_at(&f, order->rpo[f.joins.v[k]]);
     if (BEYOND(BLOCKS_EACH, f.budget < 0))
         add_region(&f, order->rpo[0], NULL);
     reconverge_free(f.gate);
     vec_free(&f.work);
+    vec_free(&f.joins);
     arena_free(&arena);
     return f.hash;
 }
