@@ -73,6 +73,15 @@ static u32 free_words(const LocalVariables *l)
     return most < limit ? limit - most : 0;
 }
 
+/* Whether some variable goes if there are registers for it, so that it matters how many are free. */
+static bool some_may_go(const LocalVariables *l, const Worth *worth)
+{
+    for (u32 k = 0; k < l->variables.n; k++)
+        if (!l->variables.v[k].stays && !l->all_stay && worth[k].accesses)
+            return true;
+    return false;
+}
+
 /* Why the variable stays; NULL: it goes, or some of its slots do. */
 static const char *why_not(const LocalVariables *l, const LocalVariable *v, const Worth *w, u32 room)
 {
@@ -139,7 +148,7 @@ static const char *name_of(const LocalVariables *l, const LocalVariable *v)
 static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet *goes, BitSet *gone)
 {
     bool any = false;
-    u32 room = free_words(l);
+    u32 room = some_may_go(l, worth) ? free_words(l) : 0;
     for (u32 k = 0; k < l->variables.n; k++) {
         const LocalVariable *v = &l->variables.v[k];
         const Worth *w = &worth[k];
@@ -172,9 +181,17 @@ static bool makes_constant_loop(const LocalVariables *l)
     return miscounted_has_constant_loop(l->an, &moves);
 }
 
+static bool all_stay_alone(const LocalVariables *l)
+{
+    u32 k = 0;
+    while (k < l->variables.n && l->variables.v[k].stays)
+        k++;
+    return k == l->variables.n;
+}
+
 static bool rewrite(LocalVariables *l, PhaseRun *run)
 {
-    if (!l->all_stay && makes_constant_loop(l))
+    if (!l->all_stay && !all_stay_alone(l) && makes_constant_loop(l))
         l->all_stay = "a loop would be left with constants alone, of which ptxas folds some wrongly";
     BitSet goes = bitset_new(l->an->scratch, l->variables.n), gone = bitset_new(l->an->scratch, l->variables.n);
     LocalSlots *s = local_slots_find(l);
