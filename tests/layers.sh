@@ -8,6 +8,7 @@
 # What a file exports begins with a word that its room owns: the first word of the room's, its folder's or a neighbouring file's
 # name, without a plural s, or one of `own` below, what the room's functions are about.
 # No two types have one name; prove, exec and machine, which share no room's types but those of base, isa and ir, name theirs apart.
+# An enum holds either constants of int, or one that is none.
 # usage: [BUILD=build] tests/layers.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -121,6 +122,18 @@ grep -rnE '^(} |typedef [a-z].*[ )])[A-Z][[:alnum:]]*;|^struct [A-Z][[:alnum:]]*
         print other == "" ? "pass" : "fail", at[1] ": type " name (other == "" ? "" : " is also one of " other)
         where[apart, name] = at[1]
     }' >>"$log"
+
+# A constant that an int does not hold makes all constants of its enum unsigned for GCC 13 and newer (C23), and not for older ones: it
+# stands in an enum of its own.
+for file in $(find src tests -name '*.[ch]'); do
+    awk -v file="$file" 'BEGIN { RS = "}" }
+        sub(/.*(^|[^[:alnum:]_])enum[^{;()]*[{]/, "") {
+            gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "")
+            sub(/,[[:space:]]*$/, "")
+            if (/,/ && /UINT(32|64)_MAX|0x[89a-fA-F][0-9a-fA-F]{7}([^0-9a-fA-F]|$)|<< 31/)
+                print "fail " file ": an enum mixes constants of int with one that is none:" $0
+        }' "$file" | tr '\n' ' ' | sed 's/ $/\n/'
+done >>"$log"
 
 # NAME of each object file whose source there still is, and what it exports; and of each header, alone.
 objects()

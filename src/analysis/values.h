@@ -8,7 +8,8 @@
 #include "analysis/ranges.h"
 
 /* Assumptions that a query may make beside the facts. */
-enum { GIVEN_SELECTS = 6, GIVEN_REGS = 4, GIVEN_COMPARES = 16, GIVEN_NO_COMPARES = UINT32_MAX };
+enum { GIVEN_SELECTS = 6, GIVEN_REGS = 4, GIVEN_COMPARES = 16 };
+enum { GIVEN_NO_COMPARES = UINT32_MAX };
 typedef struct Given {
     struct {
         const Instr *selp;

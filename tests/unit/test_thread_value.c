@@ -22,7 +22,8 @@ static u32 below(u32 bound)
 
 /* ---- random code, evaluated as it is written --------------------------------------------------------------------- */
 
-enum { REGS = 6, THREADS = 64, STEPS = 24, ADDRESS = 0x12340, PARAM = 0xfffffff0 };
+enum { REGS = 6, THREADS = 64, STEPS = 24, ADDRESS = 0x12340 };
+enum { PARAM = 0xfffffff0 };
 
 typedef struct Code {
     char text[STEPS * 80 + 1000], *t;

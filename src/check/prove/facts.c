@@ -6,7 +6,8 @@ enum {
     TRIED_SIZE = 200    /* of the condition then */
 };
 
-enum { BASE_NONE = 0, BASE_MANY = UINT32_MAX }; /* in place of a term: x is constant, or depends on several */
+enum { BASE_NONE = 0 };
+enum { BASE_MANY = UINT32_MAX }; /* in place of a term: x is constant, or depends on several */
 
 /* The term below x of which the path knows few values, and on which alone x depends. */
 static Term sole_base(Prover *p, Term x, bool may_be_itself)

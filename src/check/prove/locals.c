@@ -9,7 +9,8 @@
 #include "ir/inspect.h"
 #include "ir/reg_walk.h"
 
-enum { PASSES_MOST = 16, UNKNOWN = UINT32_MAX };
+enum { PASSES_MOST = 16 };
+enum { UNKNOWN = UINT32_MAX };
 
 /* An address: `at` to `at` + `more` bytes into variable number `var` - 1. */
 typedef struct LocalPlace {

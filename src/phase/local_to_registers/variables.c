@@ -4,10 +4,8 @@
 #include "ir/builder.h"
 #include "ir/inspect.h"
 
-enum {
-    SEVERAL = UINT32_MAX, /* of_reg: addresses of more than one variable */
-    INDEX_MOST = 1 << 30
-};
+enum { SEVERAL = UINT32_MAX /* of_reg: addresses of more than one variable */ };
+enum { INDEX_MOST = 1 << 30 };
 
 /* ---- variables ------------------------------------------------------------------------------------------------- */
 
