@@ -11,6 +11,8 @@
 #include "pipeline/tuned.h"
 #include "target/ptxas.h"
 
+enum { LONG_DECLARATION = 4096 /* bytes of text, which ptxas reads in less than a millisecond */ };
+
 /* ---- which functions belong together ------------------------------------------------------------------------------ */
 
 /* A module's functions with bodies, joined into sets. */
@@ -91,6 +93,24 @@ static void add_part(Parts *parts, const Module *m, const Function *fn)
                            }));
 }
 
+static bool shares_declaration(const Module *m, u32 sym)
+{
+    u32 at = m->syms.v[sym].text.beg;
+    return m->syms.v[sym - 1].text.beg == at || (sym + 1 < m->syms.n && m->syms.v[sym + 1].text.beg == at);
+}
+
+static void find_variables(Parts *parts, const Module *m)
+{
+    for (u32 i = 1; i < m->syms.n; i++) {
+        const Sym *sym = &m->syms.v[i];
+        if (sym->kind != SYM_VAR || sym->owner || sym->space != SPACE_GLOBAL || sym->escapes ||
+            sym->text.end - sym->text.beg < LONG_DECLARATION || shares_declaration(m, i))
+            continue;
+        const char *name = arena_copy(&parts->arena, sym->name->text, sym->name->len);
+        vec_push(&parts->variables, ((PartVariable){name, span_str(m, sym->text)}));
+    }
+}
+
 static void split(Parts *parts, const Module *m)
 {
     Sets sets = {m, mem_alloc(sizeof(u32) * m->syms.n), mem_zalloc(m->syms.n)};
@@ -112,6 +132,7 @@ static void split(Parts *parts, const Module *m)
         vec_last(&parts->part).group = *number - 1;
     }
     parts->groups = count;
+    find_variables(parts, m);
     parts->rest = tuned_hash_rest(m);
     mem_free(group);
     mem_free(sets.leader);
@@ -135,21 +156,85 @@ bool parts_read(Parts *parts, const char *path)
 void parts_free(Parts *parts)
 {
     vec_free(&parts->part);
+    vec_free(&parts->variables);
     arena_free(&parts->arena);
     source_free(&parts->text);
 }
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
+static bool is_in_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
+/* How often the name stands in the text. */
+static u32 count_name(Str text, const char *name)
+{
+    u32 count = 0;
+    size_t len = strlen(name);
+    const char *end = text.p + text.len;
+    for (const char *at = text.p; (at = memmem(at, (size_t)(end - at), name, len)) != NULL; at += len)
+        count += (at == text.p || !is_in_name(at[-1])) && (at + len == end || !is_in_name(at[len]));
+    return count;
+}
+
+/* The text between the bodies before part i and of it; i may be the number of parts. */
+static Str text_before(const Parts *parts, u32 i)
+{
+    const char *from = i ? parts->part.v[i - 1].body.p + parts->part.v[i - 1].body.len : parts->text.p;
+    const char *end = i < parts->part.n ? parts->part.v[i].body.p : parts->text.p + parts->text.len;
+    return (Str){from, (u32)(end - from)};
+}
+
+/* Whether anything but its own declaration names the variable. */
+static bool is_named(const Parts *parts, const Str *bodies, const PartVariable *variable)
+{
+    u32 count = 0;
+    for (u32 i = 0; i <= parts->part.n && count < 2; i++) {
+        count += count_name(text_before(parts, i), variable->name);
+        count += i < parts->part.n && bodies[i].p && count_name(bodies[i], variable->name) ? 2 : 0;
+    }
+    return count > 1;
+}
+
+/* By variable: whether it is left out. */
+static bool *find_unnamed(const Parts *parts, const Str *bodies)
+{
+    bool *unnamed = mem_zalloc(parts->variables.n + 1), trimmed = false;
+    for (u32 i = 0; i < parts->part.n; i++)
+        trimmed |= !bodies[i].p;
+    for (u32 i = 0; i < parts->variables.n && trimmed; i++)
+        unnamed[i] = !is_named(parts, bodies, &parts->variables.v[i]);
+    return unnamed;
+}
+
+/* Writes text from between bodies. Variables stand there in the order of their numbers. */
+static bool write_rest(const Parts *parts, const bool *unnamed, Str rest, Scratch *to)
+{
+    const char *from = rest.p, *end = rest.p + rest.len;
+    bool good = true;
+    for (u32 i = 0; i < parts->variables.n && good; i++) {
+        Str text = parts->variables.v[i].text;
+        if (!unnamed[i] || text.p < from || text.p >= end)
+            continue;
+        good = scratch_write(to, from, (size_t)(text.p - from));
+        from = text.p + text.len;
+    }
+    return good && scratch_write(to, from, (size_t)(end - from));
+}
+
 bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
 {
     static const char nothing[] = "{ ret; }";
-    const char *from = parts->text.p;
-    bool good = scratch_open(to);
-    for (u32 i = 0; i < parts->part.n && good; i++) {
-        Str body = bodies[i].p ? bodies[i] : (Str){nothing, sizeof nothing - 1}, old = parts->part.v[i].body;
-        good = scratch_write(to, from, (size_t)(old.p - from)) && scratch_write(to, body.p, body.len);
-        from = old.p + old.len;
+    bool *unnamed = find_unnamed(parts, bodies), good = scratch_open(to);
+    for (u32 i = 0; i <= parts->part.n && good; i++) {
+        good = write_rest(parts, unnamed, text_before(parts, i), to);
+        if (i == parts->part.n)
+            break;
+        Str body = bodies[i].p ? bodies[i] : (Str){nothing, sizeof nothing - 1};
+        good = good && scratch_write(to, body.p, body.len);
     }
-    return good && scratch_write(to, from, (size_t)(parts->text.p + parts->text.len - from));
+    mem_free(unnamed);
+    return good;
 }

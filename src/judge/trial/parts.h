@@ -15,10 +15,17 @@ typedef struct Part {
     bool is_entry;
 } Part;
 
+/* A global variable with a long initializer: a library may bring megabytes of tables that few kernels read. */
+typedef struct PartVariable {
+    const char *name;
+    Str text; /* its declaration */
+} PartVariable;
+
 typedef struct Parts {
     Arena arena;
     Str text; /* owned */
     VEC(Part) part;
+    VEC(PartVariable) variables;
     u32 groups;
     u64 rest;   /* tuned_hash_rest */
     bool whole; /* no body can be left out: sections of debug data point into them */
@@ -28,7 +35,8 @@ typedef struct Parts {
 bool parts_read(Parts *parts, const char *path);
 void parts_free(Parts *parts);
 
-/* Writes the text with other bodies, by part; `p` NULL: nothing but a return, as an entry's. False if it cannot be written. */
+/* Writes the text with other bodies, by part; `p` NULL: nothing but a return, as an entry's. If there is such a body, variables
+ * that are named nowhere else are left out. False if it cannot be written. */
 bool parts_write(const Parts *parts, const Str *bodies, Scratch *to);
 
 #endif
