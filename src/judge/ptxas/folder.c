@@ -147,9 +147,9 @@ const char *folder_make(Arena *arena)
     remove_left();
     child_hold_signals(&old);
     for (u32 attempt = 0; attempt < ATTEMPTS && again && !good; attempt++) {
-        again = make();
-        good = again && lock();
-        if (again && !good)
+        again = make() || errno == ENOENT; /* another process has taken it for left before it was open */
+        good = folder >= 0 && lock();
+        if (folder >= 0 && !good)
             forget();
     }
     if (good)
