@@ -7,12 +7,65 @@
 #include "base/bound.h"
 #include "analysis/live.h"
 
+/* ---- what a loop writes ------------------------------------------------------------------------------------------- */
+
+typedef struct RegisterWrites {
+    u32 fill, count; /* fill: the number of the filling that the others are of */
+    Instr *last;
+} RegisterWrites;
+
+struct LoopWrites {
+    Arena *arena;
+    const Loop *of; /* NULL: nothing is filled in */
+    u32 epoch, fill, regs;
+    RegisterWrites *reg; /* by register */
+};
+
+static void note_writes(LoopWrites *w, Instr *i)
+{
+    for (RegWalk walk = reg_walk(i); i->kind == INSTR_OP && next_write(&walk);) {
+        RegisterWrites *reg = &w->reg[walk.reg];
+        u32 count = reg->fill == w->fill ? reg->count : 0;
+        *reg = (RegisterWrites){w->fill, count + !(count && reg->last == i), i};
+    }
+}
+
+static void fill_writes(LoopWrites *w, const Loop *loop)
+{
+    const Function *fn = loop->header->fn;
+    w->of = loop;
+    w->epoch = fn->epoch[EPOCH_CODE];
+    w->fill++;
+    if (w->regs < fn->regs.n) {
+        w->regs = fn->regs.n + fn->regs.n / 2; /* phases make registers one by one */
+        w->reg = arena_array(w->arena, RegisterWrites, w->regs);
+    }
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            note_writes(w, i);
+}
+
+Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes)
+{
+    LoopWrites *w = loop->writes;
+    const Function *fn = loop->header->fn;
+    if (w->of != loop || w->epoch != fn->epoch[EPOCH_CODE] || w->regs <= reg)
+        fill_writes(w, loop);
+    const RegisterWrites *found = &w->reg[reg];
+    bool any = found->fill == w->fill;
+    *writes = any ? found->count : 0;
+    return any ? found->last : NULL;
+}
+
+/* ---- finding loops --------------------------------------------------------------------------------------------- */
+
 typedef struct LoopFinder {
     Arena *arena;
     const Order *order;
     const DomTree *dom;
     Loops *loops; /* while loops are found, `of` counts them in the order in which they are */
     VEC(Loop *) found;
+    LoopWrites *writes;
     u32 *outer; /* union-find, by position: leads to the header of the outermost loop found so far around the block */
     VecU32 work;
 } LoopFinder;
@@ -44,6 +97,7 @@ static Loop *loop_at(LoopFinder *f, u32 header)
     if (latches == 0)
         return NULL;
     Loop *loop = arena_new(f->arena, Loop);
+    loop->writes = f->writes;
     loop->header = h;
     loop->latches = arena_array(f->arena, Block *, latches);
     for_each_edge(e, pred, header)
@@ -283,6 +337,8 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
         l->number[id] = UINT32_MAX;
 
     LoopFinder f = {.arena = arena, .order = order, .dom = dom, .loops = l};
+    f.writes = arena_new(arena, LoopWrites);
+    f.writes->arena = arena;
     f.outer = mem_alloc(sizeof(u32) * (size_t)order->count);
     for (u32 p = 0; p < order->count; p++)
         f.outer[p] = p;
@@ -308,17 +364,4 @@ bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)
         if (!loop_contains(l, loop, block_edge_target(b, k)))
             return true;
     return block_leaves_function(b->fn, b);
-}
-
-Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes)
-{
-    Instr *last = NULL;
-    *writes = 0;
-    for (u32 k = 0; k < loop->block_count; k++)
-        for_each_instr(i, loop->blocks[k])
-            if (i->kind == INSTR_OP && instr_writes(i, reg)) {
-                last = i;
-                ++*writes;
-            }
-    return last;
 }

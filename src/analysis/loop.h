@@ -7,6 +7,9 @@
 #include "analysis/dom.h"
 #include "base/bitset.h"
 
+/* What one loop writes, kept until another loop is asked about, or the code changes. */
+typedef struct LoopWrites LoopWrites;
+
 typedef struct Loop {
     Block *header;
     struct Loop *parent; /* innermost loop around, NULL */
@@ -16,9 +19,10 @@ typedef struct Loop {
     u32 latch_count;
     Block **blocks; /* all members, header first, then the others of its own, then inner loops' */
     u32 block_count;
-    Block *preheader; /* the only reachable block outside that goes to the header, if it goes nowhere else; or NULL */
-    bool nounroll;    /* holds .pragma "nounroll" directly */
-    u32 first;        /* blocks[k] has number first + k in Loops.number */
+    Block *preheader;   /* the only reachable block outside that goes to the header, if it goes nowhere else; or NULL */
+    bool nounroll;      /* holds .pragma "nounroll" directly */
+    u32 first;          /* blocks[k] has number first + k in Loops.number */
+    LoopWrites *writes; /* the same of all loops of a function */
 } Loop;
 
 typedef struct Loops {
@@ -71,7 +75,8 @@ static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *
 
 /* Whether control can leave the loop at the end of b, which is in it, or the function. */
 bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b);
-/* The last instruction of the loop, in its order of blocks, that writes reg, or NULL; *writes: how many do. Linear in the loop. */
+/* The last instruction of the loop, in its order of blocks, that writes reg, or NULL; *writes: how many do. Linear in the loop, but one
+ * question after the other about a loop takes constant time. */
 Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes);
 
 static inline bool edge_is_back(const DomTree *dom, const Block *from, const Block *to) { return dominates(dom, to, from); }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analysed.h"
+#include "ir/edit.h"
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------- */
 
@@ -541,6 +542,44 @@ static void fan(void **state)
     unload(&f);
 }
 
+static void assert_writes(Fixture *f, const char *header, const char *reg, u32 expected, const Instr *last)
+{
+    u32 writes;
+    const Loop *loop = loop_headed_by(an_loops(&f->an), ptx_block(f->fn, header));
+    assert_ptr_equal(loop_last_write(loop, ptx_reg(f->fn, reg), &writes), last);
+    assert_int_equal(writes, expected);
+}
+
+/* The answers are kept for one loop at a time, until the code changes. */
+static void writes_of_loops(void **state)
+{
+    (void)state;
+    Fixture f;
+    load_with(&f,
+              PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
+                       "A: add.u32 %r1, %r1, 1; mov.u32 %r2, 0;\n"
+                       "B: add.u32 %r2, %r2, 1; @%p2 add.u32 %r2, %r2, 2; @%p1 bra B;\n"
+                       "C: @%p2 bra A; ret; }",
+              AN_LOOPS);
+    an_freeze(&f.an, AN_LOOPS);
+    const Instr *step = ptx_block(f.fn, "A")->first, *first = ptx_block(f.fn, "B")->first;
+    for (u32 round = 0; round < 2; round++) {
+        assert_writes(&f, "A", "%r1", 1, step);
+        assert_writes(&f, "A", "%r2", 3, first->next);
+        assert_writes(&f, "B", "%r2", 2, first->next);
+        assert_writes(&f, "B", "%r1", 0, NULL);
+    }
+    instr_remove(first->next);
+    assert_writes(&f, "B", "%r2", 1, first);
+    assert_writes(&f, "A", "%r2", 2, first);
+    RegId made = reg_new(f.fn, TYPE_U32);
+    u32 writes;
+    assert_null(loop_last_write(loop_headed_by(an_loops(&f.an), ptx_block(f.fn, "A")), made, &writes));
+    assert_int_equal(writes, 0);
+    an_thaw(&f.an, AN_LOOPS);
+    unload(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +594,7 @@ int main(void)
         cmocka_unit_test(what_rests_on_the_past_goes_with_it),
         cmocka_unit_test(ladder_of_exits),
         cmocka_unit_test(nest_of_loops),
+        cmocka_unit_test(writes_of_loops),
         cmocka_unit_test(fan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
