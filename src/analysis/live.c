@@ -346,10 +346,11 @@ static u32 most_registers_in(const Live *l, const Block *b)
     return registers;
 }
 
-u32 live_most_words(const Live *l, u32 limit, Arena *scratch)
+/* The most words of a block that has more than `most`; or else `most`. */
+static u32 most_words_above(const Live *l, u32 most, u32 limit, Arena *scratch)
 {
     BitSet live = bitset_new(scratch, l->fn->regs.n);
-    u32 widest = 0, most = 0;
+    u32 widest = 0;
     for (RegId reg = 1; reg < l->fn->regs.n; reg++)
         widest = live_words_of(l, reg) > widest ? live_words_of(l, reg) : widest;
     for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && most <= limit; b = b->next) {
@@ -358,6 +359,10 @@ u32 live_most_words(const Live *l, u32 limit, Arena *scratch)
     }
     return most;
 }
+
+u32 live_most_words(const Live *l, u32 limit, Arena *scratch) { return most_words_above(l, 0, limit, scratch); }
+
+bool live_exceeds(const Live *l, u32 limit, Arena *scratch) { return most_words_above(l, limit, limit, scratch) > limit; }
 
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
 {

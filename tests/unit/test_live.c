@@ -94,6 +94,8 @@ static void most_words_of_a_program_point(void **state)
     assert_int_equal(live_most_words(an_live(&f.an), 100, &arena), 2 + 4);
     assert_int_equal(live_most_words(an_live(&f.an), 2 + 4, &arena), 2 + 4);
     assert_true(live_most_words(an_live(&f.an), 2 + 4 - 1, &arena) > 2 + 4 - 1);
+    assert_false(live_exceeds(an_live(&f.an), 2 + 4, &arena));
+    assert_true(live_exceeds(an_live(&f.an), 2 + 4 - 1, &arena));
     arena_free(&arena);
     unload(&f);
 }

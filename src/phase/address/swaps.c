@@ -191,7 +191,7 @@ static bool is_full(Cbe *c)
 {
     u32 limit = ptxas_thread_registers(c->s->fn) * PTXAS_FULL / 8;
     if (!c->full)
-        c->full = live_most_words(an_live(c->an), limit, &c->s->arena) > limit ? 2 : 1;
+        c->full = live_exceeds(an_live(c->an), limit, &c->s->arena) ? 2 : 1;
     return c->full == 2;
 }
 
