@@ -37,10 +37,11 @@ typedef struct PartialJoins {
     ReconvergeGate *gate;
     Marks after, before, region; /* by position: walks from a join, back from it, and from the branch above it */
     VecU32 work;
-    VecU32 joins; /* positions of the blocks that some threads of a branch may come to over several edges */
-    u32 *number;  /* by position: place in the walk of the region, plus 1 */
-    u64 *code;    /* by position: hash of the block's code; 0: not computed */
-    i64 budget;   /* negative: too much was looked at */
+    VecU32 joins;   /* positions of the blocks that some threads of a branch may come to over several edges */
+    u32 *number;    /* by position: place in the walk of the region, plus 1 */
+    FnvMap regions; /* by the positions of their ends: their numbers */
+    u64 *code;      /* by position: hash of the block's code; 0: not computed */
+    i64 budget;     /* negative: too much was looked at */
     u64 hash;
 } PartialJoins;
 
@@ -142,7 +143,13 @@ static bool has_rival(PartialJoins *f, const Block *b, const Block *old)
 
 /* ---- the code that decides --------------------------------------------------------------------------------------- */
 
-static void add(PartialJoins *f, u64 number) { f->hash = fnv_bytes(f->hash, (const char *)&number, sizeof number); }
+static u64 mixed(u64 hash, u64 number)
+{
+    hash = (hash ^ number) * FNV_PRIME;
+    return hash ^ hash >> 32;
+}
+
+static void add(PartialJoins *f, u64 number) { f->hash = mixed(f->hash, number); }
 
 /* How many instructions of which opcodes and widths: not which way a comparison asks, nor of what. */
 static u64 code_of(PartialJoins *f, u32 position)
@@ -153,7 +160,7 @@ static u64 code_of(PartialJoins *f, u32 position)
     *code = FNV_BASIS;
     for_each_instr(i, f->order->rpo[position])
         if (i->kind == INSTR_OP)
-            *code = (*code ^ ((u32)i->op->opcode << 8 | i->op->type[0])) * FNV_PRIME;
+            *code = mixed(*code, (u32)i->op->opcode << 8 | i->op->type[0]);
     return *code;
 }
 
@@ -170,9 +177,16 @@ static void add_edges(PartialJoins *f, u32 position, const Block *old)
     }
 }
 
-/* Adds the blocks from the end of `top` to `old`, and how they are connected. */
+/* Adds the blocks from the end of `top` to `old`, and how they are connected; or the number of the region, if it was added before. */
 static void add_region(PartialJoins *f, const Block *top, const Block *old)
 {
+    u32 to = old ? f->order->index[old->id] : f->order->count;
+    u64 *number = fnvmap_at(&f->regions, (u64)f->order->index[top->id] << 32 | to);
+    if (*number) {
+        add(f, *number);
+        return;
+    }
+    *number = f->regions.count;
     marks_clear(&f->region);
     vec_clear(&f->work);
     add_edges(f, f->order->index[top->id], old);
@@ -225,6 +239,7 @@ u64 joins_hash(Analyses *an)
     reconverge_free(f.gate);
     vec_free(&f.work);
     vec_free(&f.joins);
+    fnvmap_free(&f.regions);
     arena_free(&arena);
     return f.hash;
 }
