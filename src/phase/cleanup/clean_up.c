@@ -49,7 +49,8 @@ typedef struct CleanUp {
     Block **end; /* by Block.id: the last known destination() of the block, valid while that is not dead; NULL: unknown */
     BitSet decided; /* by Instr.origin: branches that always take one edge, and may be removed in this iteration */
     bool asks_gate; /* only those in `decided` may be removed; otherwise any decided branch */
-    BitSet groups;  /* tables that divide threads into groups: transform/groups.h */
+    BitSet groups;  /* tables that divide threads into groups: transform/groups.h; once has_groups is set */
+    bool has_groups;
     bool changed;
     Unread *unread; /* instructions; NULL: no branch that may have been the last reader of one was removed yet */
 } CleanUp;
@@ -73,8 +74,18 @@ static void enqueue_neighbours(CleanUp *c, const Block *b)
         enqueue(c, preds.v[k].block);
 }
 
+/* The tables that divided threads into groups before the first rewrite. */
+static const BitSet *groups_of(CleanUp *c)
+{
+    if (!c->has_groups)
+        c->groups = groups_find(c->an);
+    c->has_groups = true;
+    return &c->groups;
+}
+
 static bool rewrite(CleanUp *c, const char *name, const Block *at, const char *what)
 {
+    groups_of(c);
     bool may = phase_rewrite(c->run, name, at, what);
     c->changed |= may;
     return may;
@@ -165,12 +176,12 @@ static Block *before_header(const CleanUp *c, Block *to, Block *end)
 
 /* Whether b is the header of a loop, and a table whose edges stay leads there. An edge that bypasses b would enter the loop
  * elsewhere. */
-static bool stays_header(const CleanUp *c, const Block *b)
+static bool stays_header(CleanUp *c, const Block *b)
 {
     CfgList preds = cfg_preds(c->fn, b);
     bool stays = false;
     for (u32 k = 0; loop_headed_by(an_loops(c->an), b) && k < preds.n && !stays; k++)
-        stays = groups_divided_by(&c->groups, preds.v[k].block);
+        stays = groups_divided_by(groups_of(c), preds.v[k].block);
     return stays;
 }
 
@@ -178,7 +189,7 @@ static bool stays_header(const CleanUp *c, const Block *b)
 static Block *threaded(CleanUp *c, Block *to)
 {
     Block *end = only_jumps(to) ? destination(c, to) : to;
-    for (Block *hop = to; c->groups.bits && hop != end; hop = hop->fall)
+    for (Block *hop = to; hop != end && groups_of(c)->bits; hop = hop->fall)
         if (stays_header(c, hop)) {
             end = hop;
             break;
@@ -219,9 +230,18 @@ static bool thread_table(CleanUp *c, Block *b)
     return any;
 }
 
+/* Whether an edge leads to a block that does nothing. */
+static bool leads_to_jump(const CleanUp *c, const Block *b)
+{
+    for_each_cfg_edge(succ, cfg_succs(c->fn, b))
+        if (only_jumps(succ.v->block))
+            return true;
+    return false;
+}
+
 static bool thread_edges(CleanUp *c, Block *b)
 {
-    bool any = false, again = !groups_divided_by(&c->groups, b);
+    bool any = false, again = leads_to_jump(c, b) && !groups_divided_by(groups_of(c), b);
     while (again && cfg_succs(c->fn, b).n > MANY_EDGES && thread_table(c, b))
         any = true;
     while (again) {
@@ -415,7 +435,6 @@ PhaseResult phase_clean_up(Analyses *an, const Knobs *knobs, PhaseRun *run)
     c.end = arena_array(an->scratch, Block *, blocks);
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
     an_compute(an, AN_LOOPS);
-    c.groups = groups_find(an);
     find_decided(&c);
     simplify_all(&c);
     vec_free(&c.work);
