@@ -1,13 +1,11 @@
 #include "analysis/linear.h"
 
 #include "base/bound.h"
+#include "base/fnvmap.h"
 
 static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << bits) - 1); }
 
 static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * FNV_PRIME; }
-
-/* A shorter hash, since maps take longer for longer keys; entries of one hash are compared anyway. */
-static u32 fold(u64 hash) { return (u32)(hash ^ hash >> 32); }
 
 LinearExprs *linear_new(Arena *arena)
 {
@@ -22,8 +20,8 @@ void linear_free(LinearExprs *f)
 {
     vec_free(&f->exprs);
     vec_free(&f->terms);
-    fnvmap_free(&f->expr_of);
-    fnvmap_free(&f->term_of);
+    index_free(&f->expr_index);
+    index_free(&f->term_index);
 }
 
 /* ---- terms ----------------------------------------------------------------------------------------------------- */
@@ -39,12 +37,11 @@ static TermId intern_term(LinearExprs *f, LinearTerm t)
     u64 hash = mix(mix(t.kind, t.bits), (u64)(uintptr_t)t.tag);
     for (u32 k = 0; k < COUNT_OF(t.operand); k++)
         hash = mix(hash, t.operand[k]);
-    u64 *first = fnvmap_at(&f->term_of, fold(hash));
-    for (TermId id = (TermId)*first; id; id = f->terms.v[id].next)
+    HashWalk w = index_walk(&f->term_index, hash_fold(hash));
+    for (TermId id; (id = index_next(&w)) != 0;)
         if (same_term(&f->terms.v[id], &t))
             return id;
-    t.next = (TermId)*first;
-    *first = f->terms.n;
+    index_put(&w, f->terms.n);
     vec_push(&f->terms, t);
     return f->terms.n - 1;
 }
@@ -101,14 +98,12 @@ static LinearId intern_expr(LinearExprs *f, u32 bits, const Scaled *term, u32 te
     u64 hash = mix(mix(bits, terms), constant);
     for (u32 k = 0; k < terms; k++)
         hash = mix(mix(hash, term[k].term), term[k].scale);
-    u64 *first = fnvmap_at(&f->expr_of, fold(hash));
-    for (LinearId id = (LinearId)*first; id; id = linear_at(f, id)->next)
+    HashWalk w = index_walk(&f->expr_index, hash_fold(hash));
+    for (LinearId id; (id = index_next(&w)) != 0;)
         if (same_expr(linear_at(f, id), bits, term, terms, constant))
             return id;
-    LinearId made = expr_new(f, bits, term, terms, constant, base);
-    f->exprs.v[made]->next = (LinearId)*first;
-    *first = made;
-    return made;
+    index_put(&w, f->exprs.n);
+    return expr_new(f, bits, term, terms, constant, base);
 }
 
 LinearId linear_constant(LinearExprs *f, u32 bits, u64 constant) { return intern_expr(f, bits, NULL, 0, constant); }

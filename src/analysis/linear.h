@@ -7,7 +7,7 @@
 #ifndef PTXOPT_ANALYSIS_LINEAR_H
 #define PTXOPT_ANALYSIS_LINEAR_H
 
-#include "base/fnvmap.h"
+#include "base/index.h"
 #include "base/vec.h"
 
 typedef u32 TermId;   /* 0: none */
@@ -24,7 +24,6 @@ typedef struct LinearExpr {
     u32 bits, terms;
     u64 constant;
     LinearId base; /* the same without the constant */
-    LinearId next; /* of one hash */
     Scaled term[]; /* ascending */
 } LinearExpr;
 
@@ -37,15 +36,14 @@ typedef struct LinearTerm {
     /* VALUE: any number; OPERATION: LinearIds; SIGNED, UNSIGNED: the LinearId extended; LOW: the TermId cut */
     u32 operand[4];
     const void *tag; /* OPERATION: what it does */
-    TermId next;
-    LinearId alone; /* the expression that is this term and nothing else; 0: not made yet */
+    LinearId alone;  /* the expression that is this term and nothing else; 0: not made yet */
 } LinearTerm;
 
 typedef struct LinearExprs {
     Arena *arena;
     VEC(LinearExpr *) exprs;
     VEC(LinearTerm) terms;
-    FnvMap expr_of, term_of; /* the first of a hash */
+    HashIndex expr_index, term_index;
 } LinearExprs;
 
 LinearExprs *linear_new(Arena *arena);

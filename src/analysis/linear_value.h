@@ -10,6 +10,7 @@
 #include "analysis/linear.h"
 #include "analysis/listing.h"
 #include "analysis/values.h"
+#include "base/fnvmap.h"
 
 /* The value of one phi, given by that of another of its block: `other` plus `plus`. */
 typedef struct PhiFact {

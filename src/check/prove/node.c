@@ -91,13 +91,13 @@ static Node *node_of(Prover *p, const Place place[2])
         key = (key ^ place[side].block->id) * FNV_PRIME;
         key = (key ^ (u64)(uintptr_t)place[side].at ^ place[side].joins) * 0x9e3779b97f4a7c15u;
     }
-    u64 *found;
-    for (; *(found = fnvmap_at(&p->product.node_of, key)); key++)
-        if (is_at(p->product.nodes.v[*found], place))
-            return p->product.nodes.v[*found];
+    HashWalk w = index_walk(&p->product.index, hash_fold(key));
+    for (u32 id; (id = index_next(&w)) != 0;)
+        if (is_at(p->product.nodes.v[id], place))
+            return p->product.nodes.v[id];
     Node *n = arena_new(p->arena, Node);
     *n = (Node){.place = {place[0], place[1]}, .id = p->product.nodes.n};
-    *found = n->id;
+    index_put(&w, n->id);
     vec_push(&p->product.nodes, n);
     find_slots(p, n);
     return n;
@@ -113,7 +113,7 @@ void prove_product_free(Product *product)
     }
     vec_free(&product->nodes);
     vec_free(&product->queue);
-    fnvmap_free(&product->node_of);
+    index_free(&product->index);
 }
 
 /* ---- arrivals ------------------------------------------------------------------------------------------------------------ */

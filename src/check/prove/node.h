@@ -2,7 +2,6 @@
 #ifndef PTXOPT_CHECK_PROVE_NODE_H
 #define PTXOPT_CHECK_PROVE_NODE_H
 
-#include "base/fnvmap.h"
 #include "check/prove/facts.h"
 #include "check/prove/iterations.h"
 #include "check/prove/open.h"
@@ -44,7 +43,7 @@ typedef struct Node {
 /* Changed by node.c; `at` and `values_hold` by who explores (product.c, explore.c). */
 typedef struct Product {
     VEC(Node *) nodes; /* [0] unused */
-    FnvMap node_of;    /* by hash of the places */
+    HashIndex index;   /* by places */
     VecU32 queue;      /* heap of node ids */
     Node *at;          /* that is explored */
     bool values_hold;  /* the states are final: what is left is which threads are together */

@@ -19,19 +19,15 @@ GroupId prove_group(Prover *p, const u32 *v, u32 n)
         return 0;
     for (u32 k = 0; k < n; k++)
         hash = (hash ^ v[k]) * FNV_PRIME;
-    for (u64 *found; (found = fnvmap_at(&p->groups.by_hash, hash)); hash++) {
-        const VecU32 *old = &p->groups.all.v[*found];
-        if (*found && old->n == n && memcmp(old->v, v, n * sizeof *v) == 0)
-            return (GroupId)*found;
-        if (*found)
-            continue;
-        VecU32 made = {0};
-        for (u32 k = 0; k < n; k++)
-            vec_push(&made, v[k]);
-        *found = p->groups.all.n;
-        vec_push(&p->groups.all, made);
-        break;
-    }
+    HashWalk w = index_walk(&p->groups.index, hash_fold(hash));
+    for (GroupId id; (id = index_next(&w)) != 0;)
+        if (p->groups.all.v[id].n == n && memcmp(p->groups.all.v[id].v, v, n * sizeof *v) == 0)
+            return id;
+    VecU32 made = {0};
+    for (u32 k = 0; k < n; k++)
+        vec_push(&made, v[k]);
+    index_put(&w, p->groups.all.n);
+    vec_push(&p->groups.all, made);
     return p->groups.all.n - 1;
 }
 
@@ -109,7 +105,7 @@ void prove_groups_free(Groups *g)
     for (u32 k = 0; k < g->all.n; k++)
         vec_free(&g->all.v[k]);
     vec_free(&g->all);
-    fnvmap_free(&g->by_hash);
+    index_free(&g->index);
     fnvmap_free(&g->results);
 }
 

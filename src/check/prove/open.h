@@ -58,7 +58,7 @@ typedef struct ProveLate {
 /* Changed by open.c alone. */
 typedef struct Groups {
     VEC(VecU32) all; /* by GroupId; once made, a list stays as it is */
-    FnvMap by_hash;
+    HashIndex index;
     FnvMap results; /* of operations on two groups */
 } Groups;
 

@@ -17,36 +17,17 @@ static u32 hash_intervals(const Interval *v, u32 n)
     return (u32)h;
 }
 
-static void grow(Sets *s)
-{
-    u32 size = s->slot.cap ? s->slot.cap * 2 : 256;
-    vec_free(&s->slot);
-    vec_reserve(&s->slot, size);
-    s->slot.n = s->slot.cap = size;
-    memset(s->slot.v, 0, size * sizeof *s->slot.v);
-    for (u32 id = 1; id < s->v.n; id++) {
-        u32 at = s->v.v[id].hash & (size - 1);
-        while (s->slot.v[at])
-            at = (at + 1) & (size - 1);
-        s->slot.v[at] = id;
-    }
-}
-
 static SetId find_set(Sets *s, const Interval *v, u32 n)
 {
-    if (s->v.n * 2 >= s->slot.n)
-        grow(s);
-    u32 hash = hash_intervals(v, n), mask = s->slot.n - 1, at = hash & mask;
-    for (; s->slot.v[at]; at = (at + 1) & mask) {
-        const Set *old = &s->v.v[s->slot.v[at]];
-        if (old->hash == hash && old->n == n && (n == 0 || memcmp(old->v, v, n * sizeof *v) == 0))
-            return s->slot.v[at];
-    }
+    HashWalk w = index_walk(&s->index, hash_intervals(v, n));
+    for (SetId id; (id = index_next(&w)) != 0;)
+        if (s->v.v[id].n == n && (n == 0 || memcmp(s->v.v[id].v, v, n * sizeof *v) == 0))
+            return id;
     Interval *copy = arena_array(s->arena, Interval, n);
     if (n)
         memcpy(copy, v, n * sizeof *v);
-    s->slot.v[at] = s->v.n;
-    vec_push(&s->v, ((Set){n, hash, copy}));
+    index_put(&w, s->v.n);
+    vec_push(&s->v, ((Set){n, copy}));
     return s->v.n - 1;
 }
 
@@ -81,13 +62,12 @@ void prove_sets_init(Sets *s, Arena *arena)
 {
     *s = (Sets){.arena = arena};
     vec_push(&s->v, ((Set){0}));
-    grow(s);
 }
 
 void prove_sets_free(Sets *s)
 {
     vec_free(&s->v);
-    vec_free(&s->slot);
+    index_free(&s->index);
     vec_free(&s->work);
 }
 

@@ -4,6 +4,7 @@
 #define PTXOPT_CHECK_PROVE_SET_H
 
 #include "base/arena.h"
+#include "base/index.h"
 #include "base/vec.h"
 
 typedef u32 SetId; /* index into Sets.v; 0 is none, which stands for "anything" where facts are asked for */
@@ -14,7 +15,6 @@ typedef struct Interval {
 
 typedef struct Set {
     u32 n;
-    u32 hash;
     const Interval *v; /* ascending, with gaps in between */
 } Set;
 
@@ -23,7 +23,7 @@ enum { PROVE_RANGES = 256 /* a power of two */ };
 typedef struct Sets {
     Arena *arena;
     VEC(Set) v;
-    VecU32 slot; /* open addressing by hash; 0 is free */
+    HashIndex index;
     VEC(Interval) work;
     SetId range[PROVE_RANGES]; /* by hash a set of one interval that was asked for; 0: none */
 } Sets;

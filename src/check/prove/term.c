@@ -9,21 +9,6 @@
 
 /* ---- the pool --------------------------------------------------------------------------------------------------- */
 
-static void grow(Terms *t)
-{
-    u32 size = t->slot.n ? t->slot.n * 2 : 4096;
-    vec_free(&t->slot);
-    vec_reserve(&t->slot, size);
-    t->slot.n = size;
-    memset(t->slot.v, 0, size * sizeof *t->slot.v);
-    for (u32 x = 1; x < t->node.n; x++) {
-        u32 at = t->node.v[x].hash & (size - 1);
-        while (t->slot.v[at])
-            at = (at + 1) & (size - 1);
-        t->slot.v[at] = x;
-    }
-}
-
 void prove_terms_init(Terms *t, Arena *arena, Intern *names)
 {
     *t = (Terms){.arena = arena, .names = names};
@@ -31,7 +16,6 @@ void prove_terms_init(Terms *t, Arena *arena, Intern *names)
     vec_push(&t->node, ((TermNode){0}));
     vec_push(&t->syms, ((TermSym){0}));
     vec_push(&t->name, ((const Name *)NULL));
-    grow(t);
 }
 
 void prove_terms_free(Terms *t)
@@ -41,7 +25,7 @@ void prove_terms_free(Terms *t)
     vec_free(&t->kid);
     vec_free(&t->coef);
     vec_free(&t->syms);
-    vec_free(&t->slot);
+    index_free(&t->index);
     vec_free(&t->name);
     vec_free(&t->inputs);
     fnvmap_free(&t->sym_of);
@@ -59,13 +43,13 @@ static u32 hash_of(const TermNode *head, const Term *kids, const u64 *coefs)
             h = (h ^ (coefs[k] + 0x9e3779b9u)) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;
     }
-    return (u32)(h ^ h >> 32);
+    return hash_fold(h);
 }
 
 static bool is_same(const Terms *t, const TermNode *node, const TermNode *head, const Term *kids, const u64 *coefs)
 {
-    if (node->hash != head->hash || node->op != head->op || node->bits != head->bits || node->n != head->n ||
-        node->aux != head->aux || node->value != head->value)
+    if (node->op != head->op || node->bits != head->bits || node->n != head->n || node->aux != head->aux ||
+        node->value != head->value)
         return false;
     for (u32 k = 0; k < head->n; k++)
         if (t->kid.v[node->kids + k] != kids[k] || (coefs && t->coef.v[node->kids + k] != coefs[k]))
@@ -88,14 +72,11 @@ static void sum_up(const Terms *t, TermNode *head, const Term *kids)
 
 Term prove_make(Terms *t, TermNode head, const Term *kids, const u64 *coefs)
 {
-    if (t->node.n * 2 >= t->slot.n)
-        grow(t);
+    HashWalk w = index_walk(&t->index, hash_of(&head, kids, coefs));
     t->work++;
-    head.hash = hash_of(&head, kids, coefs);
-    u32 mask = t->slot.n - 1, at = head.hash & mask;
-    for (; t->slot.v[at]; at = (at + 1) & mask)
-        if (is_same(t, &t->node.v[t->slot.v[at]], &head, kids, coefs))
-            return t->slot.v[at];
+    for (Term x; (x = index_next(&w)) != 0;)
+        if (is_same(t, &t->node.v[x], &head, kids, coefs))
+            return x;
     Term copy[16], *from = copy; /* the vector that kids may point into moves when it grows */
     if (head.n > COUNT_OF(copy))
         from = arena_alloc_raw(t->arena, head.n * sizeof *from);
@@ -107,7 +88,7 @@ Term prove_make(Terms *t, TermNode head, const Term *kids, const u64 *coefs)
         vec_push(&t->kid, from[k]);
         vec_push(&t->coef, coefs ? coefs[k] : 0);
     }
-    t->slot.v[at] = t->node.n;
+    index_put(&w, t->node.n);
     vec_push(&t->node, head);
     return t->node.n - 1;
 }

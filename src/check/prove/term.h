@@ -47,7 +47,6 @@ typedef struct TermNode {
     u16 n;    /* kids */
     u32 kids; /* index into Terms.kid and, of sums, Terms.coef */
     u32 aux;
-    u32 hash;
     u64 value;
     u64 owners;      /* one bit for each owner of a symbol in it, modulo 64 */
     u32 size;        /* of the tree below, saturated */
@@ -77,7 +76,7 @@ typedef struct Terms {
     VecU32 kid;
     VEC(u64) coef; /* as long as kid */
     VEC(TermSym) syms;
-    VecU32 slot;
+    HashIndex index;
     FnvMap sym_of;
     Intern *names;
     VEC(const Name *) name; /* of applications */

@@ -4,6 +4,7 @@
 
 #include "analysis/analyses.h"
 #include "analysis/linear.h"
+#include "base/fnvmap.h"
 #include "ir/builder.h"
 
 /* The value in iteration k, from 0 on: start + k * step modulo 2^bits; or, where it is extended, the extension of that to 64

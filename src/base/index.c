@@ -1,0 +1,27 @@
+#include "base/index.h"
+
+#include "base/arena.h"
+
+enum { SLOTS_MIN = 64 };
+
+void index_grow(HashIndex *x)
+{
+    HashIndex old = *x;
+    u32 slots = old.slot ? (old.mask + 1) * 2 : SLOTS_MIN;
+    x->slot = mem_zalloc(sizeof *x->slot * slots);
+    x->mask = slots - 1;
+    for (u32 i = 0; old.slot && i <= old.mask; i++) {
+        u32 to = old.slot[i].hash & x->mask;
+        while (old.slot[i].id && x->slot[to].id)
+            to = (to + 1) & x->mask;
+        if (old.slot[i].id)
+            x->slot[to] = old.slot[i];
+    }
+    mem_free(old.slot);
+}
+
+void index_free(HashIndex *x)
+{
+    mem_free(x->slot);
+    *x = (HashIndex){0};
+}
