@@ -1,7 +1,8 @@
 #!/bin/sh
 # Every named bound of the optimizer, from tests/limits/limits.txt: what it bounds, what the answer beyond it is, and in how many
-# runs it is reached. A run is a file of CORPUS (folders) at -O3, an example, a shape of the linear suite at 3,000 blocks, or a case of
-# tests/run.sh. usage: [BUILD=build/limits] [CORPUS=FOLDER...] tests/limits.sh
+# runs it is reached. A run is a file of CORPUS (folders) at -O3, an example, a shape of the linear suite at 3,000 blocks, a case of
+# tests/run.sh, or a kernel that tests/limits/shapes.awk makes for some bounds: these must be reached.
+# usage: [BUILD=build/limits] [CORPUS=FOLDER...] tests/limits.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/lib.sh
@@ -14,13 +15,20 @@ mkdir -p "$WORK"
 on() { PTXOPT_BOUNDS=$(pwd)/$WORK/$1 xargs -P "$JOBS" -I{} sh -c '"$BUILD/ptxopt" -O3 "$1" -o /dev/null >/dev/null 2>&1 || :' - {}; }
 
 case $WORK in /*) echo "tests/limits.sh: BUILD is a folder in this one" >&2; exit 1 ;; esac
-: >"$WORK/corpus" && : >"$WORK/examples" && : >"$WORK/linear" && : >"$WORK/cases"
+: >"$WORK/corpus" && : >"$WORK/examples" && : >"$WORK/linear" && : >"$WORK/cases" && : >"$WORK/made"
 [ -z "${CORPUS:-}" ] || find $CORPUS -name '*.ptx' | on corpus
 find examples -name '*.ptx' | on examples
 for shape in $("${PTXBIG:-build/ptxbig}" shapes); do
     "${PTXBIG:-build/ptxbig}" function "$shape" 3000 >"$WORK/$shape.ptx"
     echo "$WORK/$shape.ptx"
 done | on linear
+# shape:file.bound, which the shape must reach.
+made='affine:affine.c.DEFINITIONS_MAX facts:facts.c.CHAIN hoist:hoist.c.HOIST_LIMIT hops:clean_up.c.HOPS ladder:exits.c.SWEEPS
+    names:hoist.c.HOIST_NAMES regions:loop.c.REGION_STEPS shift:miscounted.c.PASSES steps:values.c.STEPS'
+for shape in $made; do
+    awk -v shape="${shape%:*}" -f tests/limits/shapes.awk >"$WORK/${shape%:*}.ptx"
+    echo "$WORK/${shape%:*}.ptx"
+done | on made
 rm -f "$WORK"/*.ptx
 PTXOPT_BOUNDS=$(pwd)/$WORK/cases sh tests/run.sh >/dev/null
 
@@ -34,10 +42,13 @@ awk -v work="$WORK/" '
     }
     { set = FILENAME; sub(/.*\//, "", set); sub(/^src\//, "", $1); runs[$1 " " $2, set]++ }
     END {
-        printf "%-46s %7s %9s %7s %6s  %s\n", "bound", "corpus", "examples", "linear", "cases", "what it bounds; beyond it"
+        printf "%-46s %7s %9s %7s %6s %5s  %s\n", "bound", "corpus", "examples", "linear", "cases", "made", "what it bounds; beyond it"
         for (k = 1; k <= rows; k++) {
             row = order[k]
-            printf "%-46s %7d %9d %7d %6d  %s; %s\n", row, runs[row, "corpus"], runs[row, "examples"], runs[row, "linear"],
-                runs[row, "cases"], what[k], beyond[k]
+            printf "%-46s %7d %9d %7d %6d %5d  %s; %s\n", row, runs[row, "corpus"], runs[row, "examples"], runs[row, "linear"],
+                runs[row, "cases"], runs[row, "made"], what[k], beyond[k]
         }
-    }' tests/limits/limits.txt "$WORK/corpus" "$WORK/examples" "$WORK/linear" "$WORK/cases"
+    }' tests/limits/limits.txt "$WORK/corpus" "$WORK/examples" "$WORK/linear" "$WORK/cases" "$WORK/made"
+for shape in $made; do
+    grep -q "/${shape#*:} " "$WORK/made" || { echo "fail: its kernel does not reach ${shape#*:}" >&2; exit 1; }
+done
