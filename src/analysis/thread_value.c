@@ -8,24 +8,11 @@
 
 enum { DIM_X = 1, DIM_Y = 2, DIM_Z = 4, DIM_ALL = DIM_X | DIM_Y | DIM_Z };
 
-/* First halves of pairs that are not numbers of functions. */
-enum {
-    TAG_SREG = 1,
-    TAG_SYMBOL,
-    TAG_SUM,
-    TAG_DIFFERENCE = TAG_SUM + 2,
-    TAG_SCALED = TAG_DIFFERENCE + 2,
-    TAG_PRODUCT = TAG_SCALED + 2,
-    TAG_EXTENDED = TAG_PRODUCT + 2,
-    TAG_ZERO_EXTENDED,
-    TAG_SIGN_EXTENDED,
-    TAG_CUT,
-    TAG_NARROW_SUM,
-    TAG_OPCODE,
-    TAGS
-};
+/* The function that is 0 in every thread, the first expression of all: constants are that and an offset. */
+enum { FUNCTION_CONSTANT = 1 };
 
-#define FUNCTION_CONSTANT TAGS /* the function that is 0 in every thread: constants are that and an offset */
+/* What terms are of that no instruction computes. */
+static const char of_sreg, of_symbol, of_width, of_product, of_extension, of_signed, of_unsigned, of_narrow_sum;
 
 static const ThreadValue unknown = {.dims = DIM_ALL};
 
@@ -33,19 +20,31 @@ static ThreadValue operand_value(ThreadValues *t, const Operand *o);
 
 /* ---- numbers of functions ---------------------------------------------------------------------------------------- */
 
-/* The number of (first, second), equal pairs having equal numbers. A term is a nest of pairs whose first halves tell how the
- * second is meant, so that equal numbers mean equal terms. */
-static u32 pair(ThreadValues *t, u32 first, u32 second)
+/* A term of these numbers, which are functions, expressions or parts of constants, as the tag says. */
+static u32 term(ThreadValues *t, u32 bits, const void *tag, u32 a, u32 b, u32 c, u32 d)
 {
-    u64 *number = fnvmap_at(&t->pairs, (u64)first << 32 | second);
-    if (!*number)
-        *number = ++t->numbers;
-    return (u32)*number;
+    return linear_term(t->exprs, term_operation(t->exprs, bits, tag, (LinearId[]){a, b, c, d}, 0));
 }
 
-static u32 pair_long(ThreadValues *t, u32 first, u64 second)
+/* The function as one of registers so wide. */
+static LinearId at_width(ThreadValues *t, u32 function, u32 bits)
 {
-    return pair(t, pair(t, first, (u32)second), (u32)(second >> 32));
+    if (function == FUNCTION_CONSTANT)
+        return linear_constant(t->exprs, bits, 0);
+    return linear_at(t->exprs, function)->bits == bits ? function : term(t, bits, &of_width, function, 0, 0, 0);
+}
+
+/* a + scale * b, two functions or 0. */
+static u32 sum(ThreadValues *t, u32 a, u32 b, u64 scale, u32 bits)
+{
+    LinearId id = a && b ? linear_sum(t->exprs, at_width(t, a, bits), at_width(t, b, bits), scale) : 0;
+    return id && linear_at(t->exprs, id)->terms == 0 ? FUNCTION_CONSTANT : id;
+}
+
+/* A number for the value with its offset, which is as wide as that. */
+static LinearId whole(ThreadValues *t, const ThreadValue *v)
+{
+    return linear_sum(t->exprs, at_width(t, v->function, 64), linear_constant(t->exprs, 64, (u64)v->offset), 1);
 }
 
 static bool is_scalar(const Operand *o)
@@ -86,7 +85,7 @@ static ThreadValue thread_component(ThreadValues *t, const Operand *o, u32 d)
     fn_sreg_bounds(t->fn, o, &least, &most);
     if (most == 0 || (t->one_dimensional && d > 0))
         return constant(0);
-    return (ThreadValue){.function = pair(t, TAG_SREG, o->id << 3 | o->sub),
+    return (ThreadValue){.function = term(t, 32, &of_sreg, o->id << 3 | o->sub, 0, 0, 0),
                          .dims = (u8)(1 << d),
                          .ranged = true,
                          .hi = (i64)most,
@@ -107,7 +106,7 @@ static ThreadValue special_register(ThreadValues *t, const Operand *o)
     fn_sreg_bounds(t->fn, o, &least, &most);
     if (least == most)
         return constant((i64)most);
-    ThreadValue v = {.function = pair(t, TAG_SREG, o->id << 3 | o->sub)};
+    ThreadValue v = {.function = term(t, 32, &of_sreg, o->id << 3 | o->sub, 0, 0, 0)};
     v.dims = sreg->uniformity == UNI_CTA ? 0 : DIM_ALL;
     if (most <= INT64_MAX)
         set_range(&v, (i64)least, (i64)most);
@@ -119,7 +118,7 @@ static ThreadValue variable(ThreadValues *t, const Operand *o)
     const Sym *s = &t->fn->module->syms.v[o->id];
     if (s->kind != SYM_VAR || (s->space != SPACE_SHARED && s->space != SPACE_GLOBAL))
         return unknown;
-    return (ThreadValue){.function = pair(t, TAG_SYMBOL, o->id),
+    return (ThreadValue){.function = term(t, 64, &of_symbol, o->id, 0, 0, 0),
                          .symbol = o->id,
                          .through = o->id,
                          .ranged = true,
@@ -148,9 +147,8 @@ static ThreadValue add(ThreadValues *t, const ThreadValue *a, const ThreadValue 
     ThreadValue v = {.offset = wrapped((u64)a->offset + (u64)b->offset, bits)};
     if (is_constant(a) || is_constant(b))
         v.function = is_constant(a) ? b->function : a->function;
-    else if (a->function && b->function)
-        v.function = pair(t, pair(t, TAG_SUM + (bits == 64), a->function < b->function ? a->function : b->function),
-                          a->function < b->function ? b->function : a->function);
+    else
+        v.function = sum(t, a->function, b->function, 1, bits);
     add_distances(&v, a, b);
     check_wrap(&v, bits);
     v.symbol = a->symbol ? a->symbol : b->symbol;
@@ -166,9 +164,8 @@ static ThreadValue subtract(ThreadValues *t, const ThreadValue *a, const ThreadV
         ThreadValue negated = constant(wrapped(-(u64)b->offset, bits));
         return add(t, a, &negated, bits);
     }
-    ThreadValue v = {.offset = wrapped((u64)a->offset - (u64)b->offset, bits)};
-    if (a->function && b->function)
-        v.function = pair(t, pair(t, TAG_DIFFERENCE + (bits == 64), a->function), b->function);
+    ThreadValue v = {.function = sum(t, a->function, b->function, UINT64_MAX, bits),
+                     .offset = wrapped((u64)a->offset - (u64)b->offset, bits)};
     add_distances(&v, a, b);
     check_wrap(&v, bits);
     v.symbol = a->symbol;
@@ -186,9 +183,9 @@ static ThreadValue scaled(ThreadValues *t, const ThreadValue *a, i64 by, u32 bit
         return constant(0);
     if (by == 1)
         return *a;
-    ThreadValue v = {.dims = a->dims, .offset = wrapped((u64)a->offset * (u64)by, bits)};
-    if (a->function)
-        v.function = pair(t, pair_long(t, TAG_SCALED + (bits == 64), (u64)by), a->function);
+    ThreadValue v = {.function = sum(t, a->function ? FUNCTION_CONSTANT : 0, a->function, (u64)by, bits),
+                     .dims = a->dims,
+                     .offset = wrapped((u64)a->offset * (u64)by, bits)};
     u64 factor = by < 0 ? -(u64)by : (u64)by;
     if (!__builtin_mul_overflow(a->spread, factor, &v.spread) && !__builtin_mul_overflow(a->extent, factor, &v.extent))
         check_wrap(&v, bits);
@@ -208,10 +205,8 @@ static ThreadValue multiply(ThreadValues *t, const ThreadValue *a, const ThreadV
         return scaled(t, a, wrapped((u64)b->offset, bits), bits);
     if (!a->function || !b->function)
         return unknown;
-    bool in_order = a->function < b->function || (a->function == b->function && a->offset <= b->offset);
-    const ThreadValue *first = in_order ? a : b, *second = in_order ? b : a;
-    u32 term = pair_long(t, pair(t, TAG_PRODUCT + (bits == 64), first->function), (u64)first->offset);
-    return (ThreadValue){.function = pair_long(t, pair(t, term, second->function), (u64)second->offset),
+    LinearId x = whole(t, a), y = whole(t, b);
+    return (ThreadValue){.function = term(t, bits, &of_product, x < y ? x : y, x < y ? y : x, 0, 0),
                          .dims = a->dims | b->dims};
 }
 
@@ -230,12 +225,12 @@ static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signe
     i64 lo, hi;
     if (fits && !__builtin_sub_overflow(a->lo, a->offset, &lo) && !__builtin_sub_overflow(a->hi, a->offset, &hi) &&
         lo >= 0 && hi <= INT32_MAX) {
-        v.function = a->function ? pair(t, TAG_EXTENDED, a->function) : 0;
+        v.function = a->function ? term(t, 64, &of_extension, a->function, 0, 0, 0) : 0;
         v.offset = a->offset;
         if (a->extent <= INT32_MAX)
             v.extent = a->extent;
     } else if (a->function) {
-        v.function = pair_long(t, pair(t, is_signed ? TAG_SIGN_EXTENDED : TAG_ZERO_EXTENDED, a->function), (u64)a->offset);
+        v.function = term(t, 64, is_signed ? &of_signed : &of_unsigned, whole(t, a), 0, 0, 0);
     }
     return v;
 }
@@ -245,7 +240,7 @@ static ThreadValue narrow_sum(ThreadValues *t, const ThreadValue *a, i64 constan
 {
     ThreadValue v = {.dims = a->dims};
     if (a->function)
-        v.function = pair_long(t, pair_long(t, pair(t, TAG_NARROW_SUM, a->function), (u64)a->offset), (u64)constant);
+        v.function = term(t, 32, &of_narrow_sum, whole(t, a), (u32)constant, (u32)((u64)constant >> 32), 0);
     return v;
 }
 
@@ -260,7 +255,7 @@ static ThreadValue cut(ThreadValues *t, const ThreadValue *a)
         v.lo = wrapped((u64)a->lo, 32);
         v.hi = v.lo + (i64)((u64)a->hi - (u64)a->lo);
     }
-    v.function = a->function ? pair(t, TAG_CUT, a->function) : 0;
+    v.function = a->function ? at_width(t, a->function, 32) : 0;
     check_wrap(&v, 32);
     return v;
 }
@@ -276,15 +271,15 @@ typedef struct Source {
 static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
 {
     ThreadValue v = {.dims = 0};
-    u32 term = pair_long(t, TAG_OPCODE, (u64)(uintptr_t)i->op);
+    LinearId read[4] = {0};
     for (u32 k = 0; k < s->n; k++) {
         ThreadValue a = operand_value(t, s->o[k]);
         if (!a.function)
             return unknown;
         v.dims |= a.dims;
-        term = pair_long(t, pair(t, term, a.function), (u64)a.offset);
+        read[k] = whole(t, &a);
     }
-    v.function = term;
+    v.function = term(t, i->op->sem.bits, i->op, read[0], read[1], read[2], read[3]);
     return v;
 }
 
@@ -381,8 +376,8 @@ static ThreadValue loaded(ThreadValues *t, const Instr *i)
         return unknown;
     if (t->fn->module->syms.v[address[1].id].kind != SYM_PARAM || t->fn->module->syms.v[address[1].id].owner != t->fn)
         return unknown;
-    u32 term = pair_long(t, TAG_OPCODE, (u64)(uintptr_t)i->op);
-    return (ThreadValue){.function = pair_long(t, pair(t, term, address[1].id), (u64)address[1].value)};
+    u64 at = (u64)address[1].value;
+    return (ThreadValue){.function = term(t, type_bits(i->op->type[0]), i->op, address[1].id, (u32)at, (u32)(at >> 32), 0)};
 }
 
 /* The result, which counts as made of an address (`through`) if one of its operands is: it is then no plain number to add. */
@@ -449,7 +444,8 @@ ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *o
     t->fn = fn;
     t->ssa = ssa;
     t->one_dimensional = assume_1d_blocks && !fn->tuning.shape_exact;
-    t->numbers = FUNCTION_CONSTANT;
+    t->exprs = linear_new(arena);
+    linear_constant(t->exprs, 64, 0); /* FUNCTION_CONSTANT */
     t->place = arena_array(arena, u32, ssa->count);
     look_back(order, asked);
     for (u32 p = 0; p < order->count; p++) {
@@ -463,7 +459,7 @@ ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *o
 
 void thread_values_free(ThreadValues *t)
 {
-    fnvmap_free(&t->pairs);
+    linear_free(t->exprs);
     vec_free(&t->known);
 }
 

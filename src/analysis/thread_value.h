@@ -14,17 +14,18 @@
 #ifndef PTXOPT_ANALYSIS_THREAD_VALUE_H
 #define PTXOPT_ANALYSIS_THREAD_VALUE_H
 
+#include "analysis/linear.h"
 #include "analysis/ssa.h"
 #include "base/bitset.h"
-#include "base/fnvmap.h"
+#include "base/vec.h"
 
 typedef struct ThreadValue {
-    u32 function;  /* number of the function, less `offset`; 0: not known. Constants have one, too */
-    u8 dims;       /* bit d: may depend on %tid component d; 0: the same in all threads */
-    bool ranged;   /* lo and hi are known */
-    SymId through; /* the value is this variable's address plus something, however large; 0: of none that is known */
-    SymId symbol;  /* the value is this variable's address and ... */
-    i64 lo, hi;    /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
+    LinearId function; /* less `offset`; 0: not known. Constants have one, too */
+    u8 dims;           /* bit d: may depend on %tid component d; 0: the same in all threads */
+    bool ranged;       /* lo and hi are known */
+    SymId through;     /* the value is this variable's address plus something, however large; 0: of none that is known */
+    SymId symbol;      /* the value is this variable's address and ... */
+    i64 lo, hi;        /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
     i64 offset;
     u64 spread, extent; /* two threads that differ in a component of dims have values that differ by at least spread and at
                            most extent, in one direction or the other; spread 0: may be equal, and extent says nothing */
@@ -36,9 +37,8 @@ typedef struct ThreadValues {
     const Function *fn;
     const Ssa *ssa;
     bool one_dimensional; /* blocks are, says the user */
-    FnvMap pairs;         /* numbers of functions: see pair() */
-    u32 numbers;
-    u32 *place; /* by ValueId: in `known`, plus 1; 0: nothing is known */
+    LinearExprs *exprs;   /* functions are those without a constant */
+    u32 *place;           /* by ValueId: in `known`, plus 1; 0: nothing is known */
     VEC(ThreadValue) known;
     const Block *block; /* the program point that is asked about: right before `before` in the block */
     const Instr *before;
