@@ -394,8 +394,8 @@ Range value_of_register(const Facts *f, ProgramPoint point, RegId reg, u32 bits)
     return value_of_register_given(f, point, reg, bits, &(Given){.selects = 0}, &undecided);
 }
 
-FactValue value_of_predicate_given(const Facts *f, ProgramPoint point, RegId predicate, const Given *given,
-                                   Instr **undecided)
+static FactValue predicate_of_branch(const Facts *f, ProgramPoint point, RegId predicate, const Given *given,
+                                     Instr **undecided)
 {
     Query q = {.f = f, .ssa = facts_ssa(f), .given = given};
     FactValue v = predicate_at(&q, point, predicate, DEPTH);
@@ -425,7 +425,7 @@ Block *value_of_branch_given(const Facts *f, const Block *from, Block *b, const 
         Range r = value_of_register_given(f, place, index->id, 32, given, undecided);
         return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(b->fn, table->targets.v[r.lo]) : NULL;
     }
-    FactValue v = value_of_predicate_given(f, place, end->guard, given, undecided);
+    FactValue v = predicate_of_branch(f, place, end->guard, given, undecided);
     if (v == FACT_UNKNOWN)
         return NULL;
     return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;

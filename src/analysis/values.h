@@ -28,10 +28,8 @@ typedef struct Given {
 /* The range of the low `bits` of the register. */
 Range value_of_register(const Facts *f, ProgramPoint point, RegId reg, u32 bits);
 
-/* *undecided: the first selp on the path, in the point's block or the one before, whose predicate is not known; NULL: none. */
-FactValue value_of_predicate_given(const Facts *f, ProgramPoint point, RegId predicate, const Given *given,
-                                   Instr **undecided);
-/* The successor of b to which its branch or table leads those that came from `from`, or from anywhere (NULL); NULL: not known. */
+/* The successor of b to which its branch or table leads those that came from `from`, or from anywhere (NULL); NULL: not known.
+ * *undecided: the first selp on the path, in the point's block or the one before, whose predicate is not known; NULL: none. */
 Block *value_of_branch_given(const Facts *f, const Block *from, Block *b, const Given *given, Instr **undecided);
 Range value_of_register_given(const Facts *f, ProgramPoint point, RegId reg, u32 bits, const Given *given,
                               Instr **undecided);
