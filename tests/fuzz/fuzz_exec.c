@@ -109,7 +109,7 @@ static void add_usual(Configs *c, Random *random, u64 seed)
     add_config(c, "-O1");
     add_config(c, "-O3");
     add_config(c, "-O3 --enable-dfa-jump-thread=1 --dfa-cost-threshold=1000 --no-dfa-early-exit-heuristic "
-                  "--enable-stride-unroll");
+                  "--enable-stride-unroll --range-split-always");
     for (u32 i = 0; (name = optimize_phase(i)); i++)
         add_config(c, "--passes=%s", name);
     add_subset(c, random, 30);

@@ -156,6 +156,19 @@ bool loop_is_short(const Loop *loop, u32 most)
     return loop->block_count + n <= most;
 }
 
+bool loop_may_hold_twice(const Analyses *an, const Instr *i)
+{
+    if (op_has(i->op, OPF_TERMINATOR))
+        return branch_target(i) != NULL;
+    if (instr_may_be_copied(i, an->summaries))
+        return true;
+    Effects e = instr_effects(i, an->summaries);
+    Opcode opcode = i->op->opcode;
+    bool access = opcode == OPC_LD || opcode == OPC_ST || opcode == OPC_ATOM || opcode == OPC_RED;
+    return (access || opcode == OPC_TRAP || opcode == OPC_BRKPT) && e.known && !e.convergent && !e.waits &&
+           e.barrier == BARRIER_NONE && !instr_reads_volatile_register(i);
+}
+
 bool loop_copy_may(Analyses *an, const Loop *loop)
 {
     return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&

@@ -23,6 +23,10 @@ bool loop_is_short(const Loop *loop, u32 most);
 /* Whether the loop is innermost and short, has one latch, and no pragma nounroll. Uses AN_LOOPS. */
 bool loop_copy_may(Analyses *an, const Loop *loop);
 
+/* Whether i may stand in two loops, of which a thread executes one or both. Threads that execute it in one need not wait for those
+ * that execute it in the other. */
+bool loop_may_hold_twice(const Analyses *an, const Instr *i);
+
 /* Which parts of the function depend on which lanes execute them. */
 typedef struct LoopLanes {
     bool asked, shown; /* shown: some instruction sees which lanes execute it; asked: that has been computed */

@@ -6,7 +6,7 @@
  * b - y0 - c is right modulo 2^32 as well. */
 #include "phase/loops/front.h"
 
-#include "analysis/ranges.h"
+#include "analysis/values.h"
 
 /* ---- the counter ------------------------------------------------------------------------------------------------------------ */
 
@@ -24,6 +24,26 @@ bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *bloc
         return false;
     return counter->down ? falls || (compare->cmp == CMP_NE && counter->constant)
                          : rises || (compare->cmp == CMP_NE && counter->constant);
+}
+
+u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
+{
+    if (!c || !c->constant)
+        return UINT64_MAX;
+    const SumCompare *cmp = &c->compare;
+    LinearId way = linear_sum(s->exprs, c->down ? cmp->value.start : cmp->bound, c->down ? cmp->bound : cmp->value.start, (u64)-1);
+    const LinearExpr *e = way ? linear_at(s->exprs, way) : NULL;
+    if (e && e->terms == 0)
+        return e->constant / c->constant + 1;
+    LinearTerm t = {.kind = TERM_LOW};
+    if (e && e->terms == 1 && e->term[0].scale == 1 && s->from)
+        t = s->exprs->terms.v[e->term[0].term];
+    if (t.kind != TERM_VALUE)
+        return UINT64_MAX;
+    ProgramPoint entry = {s->from, s->loop->header, s->loop->header->first};
+    Range r = value_of_register(an_facts(s->an), entry, t.operand[0], e->bits);
+    r = range_binary(OPC_ADD, false, r, range_constant(e->bits, e->constant));
+    return r.hi / c->constant < most ? r.hi / c->constant + 1 : UINT64_MAX;
 }
 
 Front front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
@@ -74,9 +94,10 @@ Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y)
     if (y.kind == OPND_IMM && y.value == 0 && (opcode == OPC_ADD || opcode == OPC_SUB || opcode == OPC_SHR))
         return x;
     u32 cost = opcode != OPC_DIV && opcode != OPC_REM ? bits / 32 : bits == 32 ? 8 : 80;
-    Type type = opcode == OPC_AND ? bits_type(bits) : unsigned_type(bits);
+    Type type = opcode == OPC_AND || opcode == OPC_SHL ? bits_type(bits) : unsigned_type(bits);
     type = opcode == OPC_ADD || opcode == OPC_SUB ? signed_type(bits) : type;
-    return sum_emit(&t->sums, cost, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
+    OpParts parts = {.type = {type}, .low = opcode == OPC_MUL};
+    return sum_emit(&t->sums, cost, opcode, parts, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
 Operand front_widen(Front *t, Operand x, bool is_signed)

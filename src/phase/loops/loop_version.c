@@ -282,21 +282,6 @@ static void find_blocks(Analyses *an, Version *v, Marks *seen)
     }
 }
 
-/* Whether each version of the loop may hold a copy of i. Threads that execute it in one version need not wait for those that
- * execute it in the other. */
-static bool may_be_copied(const Analyses *an, const Instr *i)
-{
-    if (op_has(i->op, OPF_TERMINATOR))
-        return branch_target(i) != NULL;
-    if (instr_may_be_copied(i, an->summaries))
-        return true;
-    Effects e = instr_effects(i, an->summaries);
-    Opcode opcode = i->op->opcode;
-    bool access = opcode == OPC_LD || opcode == OPC_ST || opcode == OPC_ATOM || opcode == OPC_RED;
-    return (access || opcode == OPC_TRAP || opcode == OPC_BRKPT) && e.known && !e.convergent && !e.waits &&
-           e.barrier == BARRIER_NONE && !instr_reads_volatile_register(i);
-}
-
 static bool is_left_at(Analyses *an, const Version *v, const Block *b)
 {
     const Check *c = check_at(v, b);
@@ -314,7 +299,7 @@ static const char *measure(Analyses *an, Version *v)
     for (u32 k = 0; k < v->blocks.n; k++) {
         left |= is_left_at(an, v, v->blocks.v[k]);
         for_each_instr(i, v->blocks.v[k]) {
-            if (i->kind == INSTR_OP && !may_be_copied(an, i))
+            if (i->kind == INSTR_OP && !loop_may_hold_twice(an, i))
                 return "it holds what may stand in one place only";
             if (i->kind == INSTR_OP && !op_is_pure(i->op) && !op_has(i->op, OPF_BRANCH))
                 only_computes = false;
@@ -330,35 +315,12 @@ static const char *measure(Analyses *an, Version *v)
 
 /* ---- whether it pays ---------------------------------------------------------------------------------------------------------- */
 
-/* The most iterations, as far as they are known; otherwise UINT64_MAX. */
-static u64 most_trips(Analyses *an, const Version *v)
-{
-    const LoopCounter *c = v->decision.counter;
-    if (!c || !c->constant)
-        return UINT64_MAX;
-    LinearExprs *f = v->sums.exprs;
-    const SumCompare *cmp = &c->compare;
-    LinearId way = linear_sum(f, c->down ? cmp->value.start : cmp->bound, c->down ? cmp->bound : cmp->value.start, (u64)-1);
-    const LinearExpr *e = way ? linear_at(f, way) : NULL;
-    if (e && e->terms == 0)
-        return e->constant / c->constant + 1;
-    LinearTerm t = {.kind = TERM_LOW};
-    if (e && e->terms == 1 && e->term[0].scale == 1 && v->sums.from)
-        t = f->terms.v[e->term[0].term];
-    if (t.kind != TERM_VALUE)
-        return UINT64_MAX;
-    ProgramPoint entry = {v->sums.from, v->loop->header, v->loop->header->first};
-    Range r = value_of_register(an_facts(an), entry, t.operand[0], e->bits);
-    r = range_binary(OPC_ADD, false, r, range_constant(e->bits, e->constant));
-    return r.hi / c->constant < FEW_TRIPS + PTXAS_UNROLLED_WHOLE ? r.hi / c->constant + 1 : UINT64_MAX;
-}
-
-static const char *why_no_gain(Analyses *an, Version *v)
+static const char *why_no_gain(Version *v)
 {
     v->cost = loop_decision_cost(&v->decision);
     if (v->cost == UINT32_MAX)
         return "a check fails for certain";
-    u64 saved = (u64)v->gone * CHECK_COST, trips = most_trips(an, v);
+    u64 saved = (u64)v->gone * CHECK_COST, trips = loop_counter_most_trips(&v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
     u64 iteration = v->size;
     v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
     if (trips <= FEW_TRIPS)
@@ -413,7 +375,7 @@ static const char *why_not(Analyses *an, Version *v, LoopLanes *lanes)
         return "threads may wait in it for others";
     const char *why = measure(an, v);
     if (!why)
-        why = why_no_gain(an, v);
+        why = why_no_gain(v);
     if (why)
         return why;
     Block *check[CHECKS_MAX];

@@ -24,6 +24,7 @@ static const StatementRow statement_row[] = {
     {statement_wrapping_stride, 4, GEN_LOOP, false},
     {statement_shifted_loop, 3, GEN_LOOP, false},
     {statement_version, 10, GEN_VERSION, true},
+    {statement_ranged, 10, GEN_RANGE, true},
     {statement_barrier, 4, GEN_BARRIER, false},
     {statement_shared, 12, GEN_BARRIER, false},
     {statement_guarded_accesses, 3, GEN_BARRIER, false},

@@ -1,0 +1,341 @@
+/* Sound: a value is start + k * step modulo 2^32 or 2^64 in iteration k, and the loop runs T iterations. The test asks whether
+ * start + T * step, the value after the last iteration, is on the side of start to which the values go. T * step is less than 2^31,
+ * so it is there if and only if no value wraps. Then values are monotone in k.
+ *
+ * Let them rise. `value < bound` holds up to the first k for which start + k * step is at least the bound, and `value >= bound` from
+ * there on. If the bound is brought between start and start + T * step, its distance from start does not wrap, and k is the
+ * distance divided by the step and rounded up; it is at most T. Values that fall are compared to be greater, or not. The other
+ * comparisons are those of a bound that is one more or less, if that does not wrap.
+ *
+ * Values of one base differ by constants. If the least of them does not wrap up to the greatest one after the last iteration, none
+ * of those between wraps. The least of them is the last one to come to a bound.
+ *
+ * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound. */
+#include "phase/loops/interval.h"
+
+#include "analysis/ranges.h"
+
+enum {
+    LIMITS_MAX = 64,     /* the most different comparisons, and lines of values */
+    OFFSET_MAX = 1 << 16 /* values are apart by less than that */
+};
+
+#define WAY_MOST (((u64)1 << 31) - 2 * OFFSET_MAX - 1) /* the farthest that a value goes in all iterations */
+
+const char *const loop_interval_unchanged = "it does not change in the loop";
+
+/* ---- what is compared ------------------------------------------------------------------------------------------------- */
+
+static bool is_same(const SumCompare *a, const SumCompare *b)
+{
+    if (a->predicate || b->predicate)
+        return a->predicate == b->predicate && a->holds == b->holds;
+    return a->value.start == b->value.start && a->bound == b->bound && a->width == b->width && a->cmp == b->cmp &&
+           a->is_signed == b->is_signed;
+}
+
+static const char *add_always(LoopInterval *in, const SumCompare *c)
+{
+    for (u32 k = 0; k < in->always.n; k++)
+        if (is_same(&in->always.v[k], c))
+            return NULL;
+    if (in->always.n == LIMITS_MAX)
+        return "enough others go";
+    vec_push(&in->always, *c);
+    return NULL;
+}
+
+/* Finds the line of a value, and how far the value is from the line's base; NULL: there are too many. */
+static IntervalLine *find_line(LoopInterval *in, const LoopSum *v, bool is_signed, i64 *add)
+{
+    *add = 0;
+    for (u32 k = 0; k < in->line.n; k++) {
+        IntervalLine *l = &in->line.v[k];
+        if (l->by == v->step && l->is_signed == is_signed && linear_difference(in->sums->exprs, l->base, v->start, add) &&
+            *add > -OFFSET_MAX / 2 && *add < OFFSET_MAX / 2)
+            return l;
+    }
+    if (in->line.n == LIMITS_MAX)
+        return NULL;
+    *add = 0;
+    i64 step = sem_signed(loop_sum_constant(in->sums, v->step), v->bits);
+    vec_push(&in->line, ((IntervalLine){.base = v->start,
+                                        .by = v->step,
+                                        .step = step < 0 ? 0 - (u64)step : (u64)step,
+                                        .down = step < 0,
+                                        .bits = v->bits,
+                                        .is_signed = is_signed}));
+    return &in->line.v[in->line.n - 1];
+}
+
+/* Adds a comparison of numbers that are signed or not. */
+static const char *add_limit(LoopInterval *in, const SumCompare *c, bool is_signed, Cmp cmp, LinearId bound, bool not_negative)
+{
+    IntervalLimit new = {.bound = bound, .width = c->width, .is_signed = is_signed, .not_negative = not_negative};
+    IntervalLine *l = find_line(in, &c->value, c->value.extended ? c->value.is_signed : is_signed, &new.add);
+    if (!l || in->limit.n == LIMITS_MAX)
+        return "enough others go";
+    bool below = cmp_is_below(cmp), strict = cmp_is_strict(cmp);
+    new.line = (u32)(l - in->line.v);
+    new.from = below == l->down;
+    new.past = strict != new.from ? 0 : l->down ? -1 : 1;
+    l->least = new.add < l->least ? new.add : l->least;
+    l->most = new.add > l->most ? new.add : l->most;
+    for (u32 k = 0; k < in->limit.n; k++) {
+        IntervalLimit *old = &in->limit.v[k];
+        if (old->line != new.line || old->bound != bound || old->width != new.width || old->is_signed != is_signed ||
+            old->from != new.from || old->past != new.past || old->not_negative != not_negative)
+            continue;
+        bool first = new.from != l->down ? new.add < old->add : new.add > old->add;
+        old->add = first ? new.add : old->add;
+        return NULL;
+    }
+    vec_push(&in->limit, new);
+    return NULL;
+}
+
+/* Why it is not known in which iterations the comparison, of a value that changes, holds. */
+static const char *why_no_limit(const LoopInterval *in, const SumCompare *c)
+{
+    if (!loop_sum_is_constant(in->sums, c->value.step))
+        return "its value goes in steps that are in a register";
+    i64 step = sem_signed(loop_sum_constant(in->sums, c->value.step), c->value.bits);
+    if (step <= -OFFSET_MAX || step >= OFFSET_MAX)
+        return "its value goes in large steps";
+    if (c->cmp == CMP_EQ || c->cmp == CMP_NE)
+        return "it compares for equality";
+    bool half = c->value.extended && c->value.is_signed && !c->is_signed;
+    return half && !cmp_is_below(c->cmp) ? "it compares negative numbers as large ones" : NULL;
+}
+
+static const char *add_change(LoopInterval *in, const SumCompare *c)
+{
+    const char *why = why_no_limit(in, c);
+    if (why)
+        return why;
+    if (c->is_signed || !cmp_is_below(c->cmp) || (c->value.extended && !c->value.is_signed))
+        return add_limit(in, c, c->is_signed, c->cmp, c->bound, false);
+    LinearId zero = linear_constant(in->sums->exprs, c->width, 0);
+    why = add_limit(in, c, true, c->cmp, c->bound, true);
+    return why ? why : add_limit(in, c, true, CMP_GE, zero, false);
+}
+
+static bool is_invariant(const LoopInterval *in, const SumCompare *c)
+{
+    return c->predicate || loop_sum_is_zero(in->sums, c->value.step);
+}
+
+const char *loop_interval_add(LoopInterval *in, const SumCompare *v, u32 count)
+{
+    u32 changing = 0;
+    const char *why = NULL;
+    for (u32 k = 0; k < count && !why; k++)
+        if (!is_invariant(in, &v[k])) {
+            changing++;
+            why = why_no_limit(in, &v[k]);
+        }
+    if (why || !changing)
+        return why ? why : loop_interval_unchanged;
+    for (u32 k = 0; k < count && !why; k++)
+        why = is_invariant(in, &v[k]) ? add_always(in, &v[k]) : add_change(in, &v[k]);
+    return why;
+}
+
+void loop_interval_free(LoopInterval *in)
+{
+    vec_free(&in->line);
+    vec_free(&in->limit);
+    vec_free(&in->always);
+}
+
+bool loop_interval_has(const LoopInterval *in, bool from)
+{
+    for (u32 k = 0; k < in->limit.n; k++)
+        if (in->limit.v[k].from == from)
+            return true;
+    return false;
+}
+
+/* ---- building --------------------------------------------------------------------------------------------------------- */
+
+typedef struct IntervalBuild {
+    LoopInterval *in;
+    Front front;
+    Operand trips;  /* the number of iterations, in 32 bits */
+    Operand end[2]; /* the first of those in which the comparisons hold, and the first one after them */
+} IntervalBuild;
+
+/* The smaller or the greater of two numbers. */
+static Operand pick(Front *t, Opcode opcode, u32 bits, bool is_signed, Operand x, Operand y)
+{
+    Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
+    if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
+        Range r = range_binary(opcode, is_signed, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value));
+        if (range_is_constant(&r))
+            return front_number(r.lo, bits, is_signed);
+    }
+    if (x.kind == OPND_IMM)
+        SWAP(x, y);
+    return sum_emit(&t->sums, bits / 16 - 1, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
+}
+
+static Operand scaled(Front *t, Operand x, u64 by, u32 bits)
+{
+    if (by == 1)
+        return x;
+    bool shifts = !(by & (by - 1));
+    return front_apply(t, shifts ? OPC_SHL : OPC_MUL, bits, x,
+                       shifts ? front_number((u64)__builtin_ctzll(by), 32, false) : front_number(by, bits, false));
+}
+
+static Operand divided(Front *t, Operand x, u64 by)
+{
+    if (by == 1)
+        return x;
+    bool shifts = !(by & (by - 1));
+    return front_apply(t, shifts ? OPC_SHR : OPC_DIV, 32, x,
+                       front_number(shifts ? (u64)__builtin_ctzll(by) : by, 32, false));
+}
+
+/* Finds how often the loop runs, and requires that no value goes farther than WAY_MOST. */
+static void build_trips(IntervalBuild *b)
+{
+    const LoopCounter *c = b->in->counter;
+    u64 step = 1;
+    for (u32 k = 0; k < b->in->line.n; k++)
+        step = b->in->line.v[k].step > step ? b->in->line.v[k].step : step;
+    Operand distance = front_distance(&b->front, true);
+    u64 most = (WAY_MOST / step - 1) * c->constant;
+    if (most < UINT32_MAX)
+        front_require(&b->front, distance, CMP_LE, front_number(most, 32, false), 32, false);
+    b->trips = front_apply(&b->front, OPC_ADD, 32, divided(&b->front, distance, c->constant), front_number(1, 32, false));
+}
+
+static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
+{
+    LinearExprs *f = b->in->sums->exprs;
+    return linear_sum(f, base, linear_constant(f, linear_at(f, base)->bits, (u64)by), 1);
+}
+
+/* How far the values of the line go in all iterations. */
+static Operand build_way(IntervalBuild *b, const IntervalLine *l)
+{
+    Operand way = scaled(&b->front, b->trips, l->step, 32);
+    return l->bits == 64 ? front_widen(&b->front, way, false) : way;
+}
+
+/* Requires that no value of the line wraps. */
+static void require_line(IntervalBuild *b, const IntervalLine *l)
+{
+    Front *t = &b->front;
+    Operand start = sum_build(&t->sums, moved(b, l->base, l->down ? l->most : l->least));
+    Operand way = front_apply(t, OPC_ADD, l->bits, build_way(b, l), front_number((u64)(l->most - l->least), l->bits, false));
+    Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, way);
+    front_require(t, end, l->down ? CMP_LT : CMP_GT, start, l->bits, l->is_signed);
+}
+
+/* The bound that values which rise are less than, or not, and those that fall are greater than, or not. */
+static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
+{
+    Front *t = &b->front;
+    u64 end = m->past > 0 ? front_greatest(m->width, m->is_signed) : front_least(m->width, m->is_signed);
+    Operand bound = sum_build(&t->sums, m->bound);
+    if (m->not_negative)
+        front_require(t, bound, CMP_GE, front_number(0, m->width, true), m->width, true);
+    if (m->past)
+        front_require(t, bound, CMP_NE, front_number(end, m->width, m->is_signed), m->width, m->is_signed);
+    return sum_build(&t->sums, moved(b, m->bound, m->past));
+}
+
+/* The first iteration in which the value is at the bound, or past it. */
+static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
+{
+    Front *t = &b->front;
+    const IntervalLine *l = &b->in->line.v[m->line];
+    Operand bound = build_bound(b, m), start = sum_build(&t->sums, moved(b, l->base, m->add));
+    Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, build_way(b, l));
+    if (m->width != l->bits) {
+        start = front_widen(t, start, l->is_signed);
+        end = front_widen(t, end, l->is_signed);
+    }
+    Operand at = pick(t, l->down ? OPC_MIN : OPC_MAX, m->width, m->is_signed, bound, start);
+    at = pick(t, l->down ? OPC_MAX : OPC_MIN, m->width, m->is_signed, at, end);
+    Operand way = front_apply(t, OPC_SUB, m->width, l->down ? start : at, l->down ? at : start);
+    if (m->width == 64)
+        way = front_low_half(t, way);
+    return divided(t, front_apply(t, OPC_ADD, 32, way, front_number(l->step - 1, 32, false)), l->step);
+}
+
+static void build_ends(IntervalBuild *b)
+{
+    bool any[2] = {false, false};
+    b->end[0] = front_number(0, 32, false);
+    b->end[1] = b->trips;
+    for (u32 k = 0; k < b->in->line.n; k++)
+        require_line(b, &b->in->line.v[k]);
+    for (u32 k = 0; k < b->in->limit.n; k++) {
+        const IntervalLimit *m = &b->in->limit.v[k];
+        u32 to = !m->from;
+        Operand at = build_limit(b, m);
+        b->end[to] = any[to] ? pick(&b->front, to ? OPC_MIN : OPC_MAX, 32, false, b->end[to], at) : at;
+        any[to] = true;
+    }
+}
+
+static void require_always(IntervalBuild *b)
+{
+    Front *t = &b->front;
+    for (u32 k = 0; k < b->in->always.n; k++) {
+        const SumCompare *c = &b->in->always.v[k];
+        if (c->predicate)
+            front_require_predicate(t, c->predicate, c->holds);
+        else
+            front_require(t, sum_build(&t->sums, c->value.start), c->cmp, sum_build(&t->sums, c->bound), c->width,
+                          c->is_signed);
+    }
+}
+
+/* What the counter's comparison compares in the last of so many iterations. */
+static Operand build_last(IntervalBuild *b, Operand iterations)
+{
+    Front *t = &b->front;
+    const LoopCounter *c = b->in->counter;
+    const LoopSum *v = &c->compare.value;
+    LinearId before = linear_sum(b->in->sums->exprs, v->start, v->step, (u64)-1);
+    if (v->bits == 64)
+        iterations = front_widen(t, iterations, false);
+    Operand way = scaled(t, iterations, c->constant, v->bits);
+    return front_apply(t, c->down ? OPC_SUB : OPC_ADD, v->bits, sum_build(&t->sums, before), way);
+}
+
+/* Whether two numbers are equal, one of which is in a register. */
+static RegId build_equal(IntervalBuild *b, Operand x, Operand y)
+{
+    OpParts parts = {.cmp = CMP_EQ, .type = {TYPE_S32}};
+    b->front.never |= x.kind == OPND_IMM;
+    return sum_emit(&b->front.sums, 1, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y}, 2).id;
+}
+
+IntervalEnds loop_interval_build(LoopInterval *in, u32 least, const Builder *at)
+{
+    IntervalBuild b = {.in = in, .front = front_new(in->sums, in->counter, at)};
+    Front *t = &b.front;
+    IntervalEnds ends = {0};
+    require_always(&b);
+    build_trips(&b);
+    build_ends(&b);
+    Operand many = front_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
+    front_require(t, many, CMP_GE, front_number(least, 32, true), 32, true);
+    if (loop_interval_has(in, true)) {
+        ends.begins = build_equal(&b, b.end[0], front_number(0, 32, false));
+        ends.last[0] = build_last(&b, b.end[0]);
+    }
+    if (loop_interval_has(in, false)) {
+        ends.end = build_equal(&b, b.end[1], b.trips);
+        ends.last[1] = build_last(&b, b.end[1]);
+    }
+    ends.known = t->all.kind == OPND_REG ? t->all.id : 0;
+    ends.cost = t->never ? UINT32_MAX : t->sums.cost;
+    front_free(t);
+    return ends;
+}

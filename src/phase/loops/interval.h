@@ -1,0 +1,55 @@
+/* The iterations of a loop in which comparisons hold, from a first one up to one before a last one. */
+#ifndef PTXOPT_PHASE_LOOPS_INTERVAL_H
+#define PTXOPT_PHASE_LOOPS_INTERVAL_H
+
+#include "phase/loops/front.h"
+
+/* Values that go in the same steps: base + a number from `least` to `most` + the number of the iteration * step, or - that. */
+typedef struct IntervalLine {
+    LinearId base, by; /* by: the step as an expression */
+    i64 least, most;
+    u64 step; /* its magnitude */
+    bool down;
+    u32 bits;
+    bool is_signed; /* as which numbers the values do not wrap */
+} IntervalLine;
+
+/* A comparison that holds from some iteration on, or up to one: of base + add, and its steps, with a bound. */
+typedef struct IntervalLimit {
+    u32 line;
+    LinearId bound;
+    i64 add;
+    u32 width;
+    bool is_signed;
+    bool from;         /* it holds from some iteration on */
+    i32 past;          /* is added to the bound: values that rise are less than that, or not; values that fall are greater, or not */
+    bool not_negative; /* the bound must not be negative, as a signed number */
+} IntervalLimit;
+
+typedef struct LoopInterval {
+    LoopSums *sums;
+    const LoopCounter *counter; /* its step is a constant */
+    VEC(IntervalLine) line;
+    VEC(IntervalLimit) limit;
+    SumCompares always; /* comparisons of what does not change */
+} LoopInterval;
+
+/* Adds comparisons that are to hold together. NULL, or why it is not known in which iterations one of them holds; then
+ * some of the others may have been added. */
+extern const char *const loop_interval_unchanged; /* the reason where none of them changes in the loop */
+const char *loop_interval_add(LoopInterval *in, const SumCompare *v, u32 count);
+void loop_interval_free(LoopInterval *in);
+/* Whether some comparison holds from some iteration on, or up to one. */
+bool loop_interval_has(const LoopInterval *in, bool from);
+
+/* What is computed in front of the loop. Registers are 0 where the loop does not need them. */
+typedef struct IntervalEnds {
+    RegId known;       /* the iterations are known, and enough; 0: always */
+    RegId begins, end; /* predicates: the first of them is the loop's first; the last one is the loop's last */
+    Operand last[2];   /* what the counter's comparison compares right before the first of them, and in the last of them */
+    u32 cost;          /* machine instructions; UINT32_MAX: there are never enough */
+} IntervalEnds;
+/* least: so many iterations are enough. at: where it is written; NULL: its cost alone is found out. */
+IntervalEnds loop_interval_build(LoopInterval *in, u32 least, const Builder *at);
+
+#endif
