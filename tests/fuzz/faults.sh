@@ -33,6 +33,8 @@ features()
     fault-split-lanes) echo --features=barrier,loop,call ;;
     fault-local-*) echo --features=local,guard,loop ;;
     fault-version-lanes) echo --features=warp,seen,version,call ;;
+    fault-range-lanes) echo --features=warp,seen,range,call ;;
+    fault-range-*) echo --features=range,memory ;;
     fault-version-*) echo --features=version,memory,return ;;
     fault-uniform-table) echo --features=warp,uniform-chain ;;
     esac
@@ -40,7 +42,7 @@ features()
 
 # Faults about who waits for whom and who is there: the checker, which asks the prover about threads alone, has to refuse them. Not
 # fault-uniform-table: the prover does not see that the index of its tables is within their bounds, and so does not come to threads.
-is_refused() { case $1 in fault-merge-* | fault-hoist-* | fault-late-test | fault-uniform-branch | fault-*-barrier | fault-thread-join | fault-table-groups | fault-split-lanes | fault-version-lanes) ;; *) false ;; esac; }
+is_refused() { case $1 in fault-merge-* | fault-hoist-* | fault-late-test | fault-uniform-branch | fault-*-barrier | fault-thread-join | fault-table-groups | fault-split-lanes | fault-version-lanes | fault-range-lanes) ;; *) false ;; esac; }
 
 # Faults that every run sends back, by the invariant of analysis/convergence.h.
 goes_back() { case $1 in fault-thread-join | fault-split-lanes) ;; *) false ;; esac; }
