@@ -525,6 +525,33 @@ static const Shape shapes[] = {
      "$L_out_#:\n"
      "\tbar.sync \t0;\n",
      "", ""},
+    {"ranges", 6, /* loops with range guards */
+     "\tmov.u32 \t%r#1, %tid.x;\n"
+     "\tmov.u32 \t%r#2, 0;\n"
+     "$L_loop_#:\n"
+     "\tadd.s32 \t%r#3, %r#1, 0;\n"
+     "\tsetp.ge.s32 \t%p#1, %r#3, %r1;\n"
+     "\t@%p#1 bra \t$L_skip0_#;\n"
+     "\tst.global.u32 \t[%rd1+0], %r#1;\n"
+     "$L_skip0_#:\n"
+     "\tadd.s32 \t%r#3, %r#1, 1;\n"
+     "\tsetp.ge.s32 \t%p#1, %r#3, %r1;\n"
+     "\t@%p#1 bra \t$L_skip1_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %r#1;\n"
+     "$L_skip1_#:\n"
+     "\tadd.u32 \t%r#1, %r#1, 2;\n"
+     "\tadd.u32 \t%r#2, %r#2, 1;\n"
+     "\tsetp.lt.u32 \t%p#2, %r#2, %r2;\n"
+     "\t@%p#2 bra \t$L_loop_#;\n",
+     "", ""},
+    {"ranged", 2, /* range guards in one loop */
+     "$L_loop_#:\n"
+     "\tadd.s32 \t%r#1, %r2, #;\n"
+     "\tsetp.ge.s32 \t%p#1, %r#1, %r1;\n"
+     "\t@%p#1 bra \t$L_skip_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %r#1;\n"
+     "$L_skip_#:\n",
+     "\tadd.u32 \t%r2, %r2, 4;\n\tsetp.lt.u32 \t%p1, %r2, %r3;\n\t@%p1 bra \t$L_loop_0;\n", ""},
     {"waits", 0, /* arms that end in the same barriers and loads */
      "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
      "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<\tbar.sync \t0;\n\tld.shared.u32 \t%r2, [%rd3+^];\n>\tbra.uni "
