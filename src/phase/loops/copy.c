@@ -7,7 +7,10 @@
 #include "target/ptxas.h"
 #include "transform/miscounted.h"
 
-enum { DEPENDENCES_MAX = 1 << 19 /* the most dependences of convergent instructions on branches */ };
+enum {
+    DEPENDENCES_MAX = 1 << 19, /* the most dependences of convergent instructions on branches */
+    DROP_ROUNDS = 3            /* over copies, from their end: chains of unread instructions go in one, unless blocks are out of order */
+};
 
 /* ---- dead instructions of the copy ------------------------------------------------------------------------------------- */
 
@@ -126,6 +129,38 @@ static bool drop(CopyPlan *plan, Instr *i, bool steps)
         return false;
     count_reads(plan, i, (u64)-1);
     return true;
+}
+
+/* Whether i, of copies in which registers are read so often, computes what nobody reads. */
+static bool is_unread(Analyses *an, const Loop *loop, FnvMap *reads, const Instr *i)
+{
+    if (i->kind != INSTR_OP || !op_is_pure(i->op) || op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) ||
+        instr_reads_volatile_register(i))
+        return false;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (*fnvmap_at(reads, w.reg) || is_live_after(an, loop, w.reg))
+            return false;
+    return true;
+}
+
+void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u32 n)
+{
+    FnvMap reads = {0};
+    for (u32 k = 0; k < n; k++)
+        for_each_instr(i, copy[k])
+            for (RegWalk w = reg_walk(i); next_read(&w);)
+                ++*fnvmap_at(&reads, w.reg);
+    for (u32 round = 0; round < DROP_ROUNDS; round++)
+        for (u32 k = n; k-- > 0;)
+            for (Instr *i = copy[k]->last, *before; i; i = before) {
+                before = i->prev;
+                if (!is_unread(an, loop, &reads, i))
+                    continue;
+                for (RegWalk w = reg_walk(i); next_read(&w);)
+                    --*fnvmap_at(&reads, w.reg);
+                instr_remove(i);
+            }
+    fnvmap_free(&reads);
 }
 
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *d)

@@ -27,6 +27,10 @@ bool loop_copy_may(Analyses *an, const Loop *loop);
  * that execute it in the other. */
 bool loop_may_hold_twice(const Analyses *an, const Instr *i);
 
+/* Removes from copies of blocks of the loop what computes registers that nobody reads: neither the copies, nor the loop, nor what comes
+ * after it. Uses AN_LIVE. */
+void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u32 n);
+
 /* Which parts of the function depend on which lanes execute them. */
 typedef struct LoopLanes {
     bool asked, shown; /* shown: some instruction sees which lanes execute it; asked: that has been computed */

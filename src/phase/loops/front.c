@@ -91,6 +91,8 @@ Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y)
         if (range_is_constant(&r))
             return front_number(r.lo, bits, false);
     }
+    if (opcode == OPC_ADD && x.kind == OPND_IMM)
+        SWAP(x, y);
     if (y.kind == OPND_IMM && y.value == 0 && (opcode == OPC_ADD || opcode == OPC_SUB || opcode == OPC_SHR))
         return x;
     u32 cost = opcode != OPC_DIV && opcode != OPC_REM ? bits / 32 : bits == 32 ? 8 : 80;

@@ -162,6 +162,7 @@ typedef struct IntervalBuild {
     LoopInterval *in;
     Front front;
     Operand trips;  /* the number of iterations, in 32 bits */
+    Operand way[LIMITS_MAX]; /* by line: how far its values go in all iterations */
     Operand end[2]; /* the first of those in which the comparisons hold, and the first one after them */
 } IntervalBuild;
 
@@ -217,19 +218,15 @@ static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
     return linear_sum(f, base, linear_constant(f, linear_at(f, base)->bits, (u64)by), 1);
 }
 
-/* How far the values of the line go in all iterations. */
-static Operand build_way(IntervalBuild *b, const IntervalLine *l)
-{
-    Operand way = scaled(&b->front, b->trips, l->step, 32);
-    return l->bits == 64 ? front_widen(&b->front, way, false) : way;
-}
-
 /* Requires that no value of the line wraps. */
-static void require_line(IntervalBuild *b, const IntervalLine *l)
+static void require_line(IntervalBuild *b, u32 line)
 {
     Front *t = &b->front;
+    const IntervalLine *l = &b->in->line.v[line];
+    Operand gone = scaled(t, b->trips, l->step, 32);
+    b->way[line] = l->bits == 64 ? front_widen(t, gone, false) : gone;
     Operand start = sum_build(&t->sums, moved(b, l->base, l->down ? l->most : l->least));
-    Operand way = front_apply(t, OPC_ADD, l->bits, build_way(b, l), front_number((u64)(l->most - l->least), l->bits, false));
+    Operand way = front_apply(t, OPC_ADD, l->bits, b->way[line], front_number((u64)(l->most - l->least), l->bits, false));
     Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, way);
     front_require(t, end, l->down ? CMP_LT : CMP_GT, start, l->bits, l->is_signed);
 }
@@ -253,7 +250,7 @@ static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
     Front *t = &b->front;
     const IntervalLine *l = &b->in->line.v[m->line];
     Operand bound = build_bound(b, m), start = sum_build(&t->sums, moved(b, l->base, m->add));
-    Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, build_way(b, l));
+    Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, b->way[m->line]);
     if (m->width != l->bits) {
         start = front_widen(t, start, l->is_signed);
         end = front_widen(t, end, l->is_signed);
@@ -272,7 +269,7 @@ static void build_ends(IntervalBuild *b)
     b->end[0] = front_number(0, 32, false);
     b->end[1] = b->trips;
     for (u32 k = 0; k < b->in->line.n; k++)
-        require_line(b, &b->in->line.v[k]);
+        require_line(b, k);
     for (u32 k = 0; k < b->in->limit.n; k++) {
         const IntervalLimit *m = &b->in->limit.v[k];
         u32 to = !m->from;
@@ -308,30 +305,32 @@ static Operand build_last(IntervalBuild *b, Operand iterations)
     return front_apply(t, c->down ? OPC_SUB : OPC_ADD, v->bits, sum_build(&t->sums, before), way);
 }
 
-/* Whether two numbers are equal, one of which is in a register. */
-static RegId build_equal(IntervalBuild *b, Operand x, Operand y)
+/* Whether x compares so with y, which is a constant or in a register as x is. */
+static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
 {
-    OpParts parts = {.cmp = CMP_EQ, .type = {TYPE_S32}};
+    OpParts parts = {.cmp = cmp, .type = {TYPE_U32}};
     b->front.never |= x.kind == OPND_IMM;
     return sum_emit(&b->front.sums, 1, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y}, 2).id;
 }
 
-IntervalEnds loop_interval_build(LoopInterval *in, u32 least, const Builder *at)
+IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)
 {
-    IntervalBuild b = {.in = in, .front = front_new(in->sums, in->counter, at)};
+    IntervalBuild b = {.in = in, .front = front_new(in->sums, in->counter, places ? &places->at : NULL)};
     Front *t = &b.front;
     IntervalEnds ends = {0};
-    require_always(&b);
     build_trips(&b);
+    ends.is_long = build_is(&b, b.trips, CMP_GE, front_number(trips, 32, false));
+    t->sums.at = places ? &places->rest : NULL;
+    require_always(&b);
     build_ends(&b);
     Operand many = front_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
     front_require(t, many, CMP_GE, front_number(least, 32, true), 32, true);
     if (loop_interval_has(in, true)) {
-        ends.begins = build_equal(&b, b.end[0], front_number(0, 32, false));
+        ends.begin = build_is(&b, b.end[0], CMP_EQ, front_number(0, 32, false));
         ends.last[0] = build_last(&b, b.end[0]);
     }
     if (loop_interval_has(in, false)) {
-        ends.end = build_equal(&b, b.end[1], b.trips);
+        ends.end = build_is(&b, b.end[1], CMP_EQ, b.trips);
         ends.last[1] = build_last(&b, b.end[1]);
     }
     ends.known = t->all.kind == OPND_REG ? t->all.id : 0;

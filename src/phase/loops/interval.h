@@ -44,12 +44,19 @@ bool loop_interval_has(const LoopInterval *in, bool from);
 
 /* What is computed in front of the loop. Registers are 0 where the loop does not need them. */
 typedef struct IntervalEnds {
-    RegId known;       /* the iterations are known, and enough; 0: always */
-    RegId begins, end; /* predicates: the first of them is the loop's first; the last one is the loop's last */
-    Operand last[2];   /* what the counter's comparison compares right before the first of them, and in the last of them */
-    u32 cost;          /* machine instructions; UINT32_MAX: there are never enough */
+    RegId is_long;    /* predicate: the loop runs long enough; what follows is computed only where it is true */
+    RegId known;      /* predicate: the iterations are known, and enough; 0: always */
+    RegId begin, end; /* predicates: the first of them is the loop's first; the last one is the loop's last */
+    Operand last[2];  /* what the counter's comparison compares right before the first of them, and in the last of them */
+    u32 cost;         /* machine instructions; UINT32_MAX: there are never enough */
 } IntervalEnds;
-/* least: so many iterations are enough. at: where it is written; NULL: its cost alone is found out. */
-IntervalEnds loop_interval_build(LoopInterval *in, u32 least, const Builder *at);
+
+/* Where it is written: the length of the loop, and what is computed for long loops. */
+typedef struct IntervalPlaces {
+    Builder at, rest;
+} IntervalPlaces;
+
+/* trips: a loop that runs so often is long. least: so many iterations are enough. NULL: the cost alone is found out. */
+IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places);
 
 #endif

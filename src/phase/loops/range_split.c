@@ -1,9 +1,10 @@
 /* range-split: runs the iterations without range guards in which these hold: `if (x >= 0 && x < w)`, as convolutions have it.
  *
- *     LOOP: setp.lt.s32 p, x, w;                      from, to: the guard holds in these iterations, to the end of the loop
- *           @!p bra NEXT;                             @!(to - from is enough) bra LOOP;
- *           ld.global.f32 f, [a];                     @from==0 bra MIDDLE;
- *     NEXT: ...                                FIRST: as LOOP, up to the iteration before `from`
+ *     LOOP: setp.lt.s32 p, x, w;                      @!(it runs long) bra LOOP;
+ *           @!p bra NEXT;                             from, to: the guard holds in these iterations
+ *           ld.global.f32 f, [a];                     @!(they are known, and enough) bra LOOP;
+ *     NEXT: ...                                         @from==0 bra MIDDLE;
+ *                                              FIRST: as LOOP, up to the iteration before `from`
  *           add.s32 x, x, 1;                  MIDDLE: ld.global.f32 f, [a];
  *           add.s32 i, i, 1;            to            ...
  *           setp.lt.s32 q, i, end;                    add.s32 x, x, 1; add.s32 i, i, 1;
@@ -22,8 +23,10 @@
  * these may divide a warp, the loop stays if an instruction of the function sees which lanes execute it, or is convergent and
  * depends on some of the branches only.
  *
- * It pays where the loop runs long. FIRST and LOOP get the pragma nounroll: they run rarely, and are not split again. The parts of a
- * function take at most --loop-version-size machine instructions; the loops that gain the most come first.
+ * It pays where the loop runs long, and the threads of a warp are in the same part as a rule, which the text does not say. So it is
+ * done at -O3, where ptxas judges, and where it is asked for. A loop that does not run long enough to gain what is computed for it
+ * finds out after a few instructions. FIRST and LOOP get the pragma nounroll: they run rarely, and are not split again. The parts of
+ * a function take at most --loop-version-size machine instructions; the loops that gain the most come first.
  *
  * Declines: guards of values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and
  * those with instructions that may not be copied. */
@@ -61,7 +64,7 @@ typedef struct Split {
     BlockVec middle;      /* blocks of the middle part, the header first */
     u32 gone, saved;      /* guards that go, and the machine instructions that they take */
     u32 size;             /* machine instructions of the copies */
-    u32 enough;           /* iterations without guards; less than ENOUGH: the loop is split whether it pays or not */
+    u32 trips, enough;    /* the least iterations of the loop, and of those without guards; enough is 1: whether it pays or not */
     u64 gain;
 } Split;
 
@@ -209,13 +212,15 @@ static const char *measure(Analyses *an, Split *s)
 
 static const char *why_no_gain(Split *s)
 {
-    u32 cost = loop_interval_build(&s->interval, s->enough, NULL).cost;
+    u32 cost = loop_interval_build(&s->interval, s->enough, s->enough, NULL).cost;
     u64 trips = loop_counter_most_trips(&s->sums, &s->counter, PTXAS_UNROLLED_WHOLE);
     s->gain = (u64)s->saved << (s->loop->depth < 8 ? 3 * s->loop->depth : 24);
     if (cost == UINT32_MAX)
         return "it holds in too few iterations";
+    s->trips = s->enough;
     if (s->enough < ENOUGH)
         return NULL;
+    s->trips += cost / s->saved;
     if (trips <= 2 * ENOUGH)
         return "the loop runs a few times only";
     if (trips != UINT64_MAX && trips * size_of(s->loop->blocks, s->loop->block_count) <= PTXAS_UNROLLED_WHOLE)
@@ -327,22 +332,27 @@ static Block *choice_after(Analyses *an, const Split *s, Block *after, RegId gua
 static void split(Analyses *an, Split *s)
 {
     Block *entry = loop_entry_block(an->fn, s->loop), *header = s->loop->header, *to;
-    Builder at = build_at_end(entry);
-    IntervalEnds ends = loop_interval_build(&s->interval, s->enough, &at);
-    Part middle = copy_part(an, s, true, entry);
+    Block *rest = block_new_like(header, header->loc);
+    block_move_after(rest, entry);
+    IntervalPlaces places = {build_at_end(entry), build_at_end(rest)};
+    IntervalEnds ends = loop_interval_build(&s->interval, s->trips, s->enough, &places);
+    Part middle = copy_part(an, s, true, rest);
     to = middle.copy[0];
     if (ends.end)
         end_part(an, s, &middle, ends.last[1],
                  choice_after(an, s, middle.copy[middle.n - 1], ends.end, true, header, exit_of(s->loop)));
-    if (ends.begins) {
-        Part first = copy_part(an, s, false, entry);
+    loop_copy_drop_unread(an, s->loop, middle.copy, middle.n);
+    if (ends.begin) {
+        Part first = copy_part(an, s, false, rest);
         end_part(an, s, &first, ends.last[0], middle.copy[0]);
         build_nounroll(first.copy[0]);
-        to = choice_after(an, s, entry, ends.begins, false, middle.copy[0], first.copy[0]);
+        to = choice_after(an, s, rest, ends.begin, false, middle.copy[0], first.copy[0]);
     }
-    block_set_fall(entry, to);
+    block_set_fall(entry, rest);
+    branch_between(an, s, entry, ends.is_long, true, header);
+    block_set_fall(rest, to);
     if (ends.known)
-        branch_between(an, s, entry, ends.known, true, header);
+        branch_between(an, s, rest, ends.known, true, header);
     build_nounroll(header);
 }
 
