@@ -144,7 +144,7 @@ void loop_decision_free(LoopDecision *d) { vec_free(&d->group); }
 /* ---- writing the test ------------------------------------------------------------------------------------------------------- */
 
 /* The distance of the group, and its multiples, in 32 bits. add: it must be possible to add the group's constant too. */
-static Operand build_times(Front *t, const DecideGroup *g, bool add)
+static Operand build_times(LoopFront *t, const DecideGroup *g, bool add)
 {
     const LoopCounter *c = t->counter;
     Operand d = front_distance(t, g->early);
@@ -163,7 +163,7 @@ static Operand build_times(Front *t, const DecideGroup *g, bool add)
 /* ---- a group ------------------------------------------------------------------------------------------------------------------ */
 
 /* The factor in 32 bits. */
-static Operand build_factor(Front *t, const DecideGroup *g)
+static Operand build_factor(LoopFront *t, const DecideGroup *g)
 {
     LoopSums *s = t->sums.sums;
     Operand f = sum_build(&t->sums, g->factor);
@@ -178,7 +178,7 @@ static Operand build_factor(Front *t, const DecideGroup *g)
 }
 
 /* Computes times * factor + more in 64 bits. */
-static Operand build_way(Front *t, Operand times, Operand factor, Operand more)
+static Operand build_way(LoopFront *t, Operand times, Operand factor, Operand more)
 {
     if (times.kind == OPND_IMM) {
         times.value &= UINT32_MAX;
@@ -196,7 +196,7 @@ static Operand build_way(Front *t, Operand times, Operand factor, Operand more)
 }
 
 /* Compares the distance of numbers of the compared width to the bound, or to the end of their range. */
-static void require_same_width(Front *t, const DecideGroup *g)
+static void require_same_width(LoopFront *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     u32 bits = c->value.bits;
@@ -216,7 +216,7 @@ static void require_same_width(Front *t, const DecideGroup *g)
 }
 
 /* Values do not come to the bound: they go less far than it is away in their direction. */
-static void require_unequal(Front *t, const DecideGroup *g)
+static void require_unequal(LoopFront *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     LoopSums *s = t->sums.sums;
@@ -231,7 +231,7 @@ static void require_unequal(Front *t, const DecideGroup *g)
 }
 
 /* The distance. If a register multiplies it and numbers are signed, it is less than 2^31: the product is then less than 2^63. */
-static Operand build_multiplied_times(Front *t, const DecideGroup *g, bool sgn, Operand factor)
+static Operand build_multiplied_times(LoopFront *t, const DecideGroup *g, bool sgn, Operand factor)
 {
     Operand times = build_times(t, g, false);
     if (sgn && factor.kind != OPND_IMM)
@@ -240,7 +240,7 @@ static Operand build_multiplied_times(Front *t, const DecideGroup *g, bool sgn, 
 }
 
 /* Requires the comparison of numbers of 32 bits that rise; the last one is computed in 64 bits. */
-static void require_rising(Front *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
+static void require_rising(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
 {
     const SumCompare *c = &g->compare;
     bool above = cmp_is_below(c->cmp);
@@ -252,7 +252,7 @@ static void require_rising(Front *t, const DecideGroup *g, bool sgn, u64 most, O
 }
 
 /* Requires the same of numbers that fall. */
-static void require_falling(Front *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
+static void require_falling(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
 {
     const SumCompare *c = &g->compare;
     bool above = cmp_is_below(c->cmp);
@@ -268,7 +268,7 @@ static void require_falling(Front *t, const DecideGroup *g, bool sgn, u64 most, 
     front_require(t, above ? start : last, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
-static void require_in_64(Front *t, const DecideGroup *g)
+static void require_in_64(LoopFront *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     bool ext = c->value.extended, sgn = ext ? c->value.is_signed && c->is_signed : c->is_signed;
@@ -285,7 +285,7 @@ static void require_in_64(Front *t, const DecideGroup *g)
 }
 
 /* Whether the group's value is what the counter compares, so that the counter's bound bounds it. */
-static bool is_counter(const Front *t, const DecideGroup *g)
+static bool is_counter(const LoopFront *t, const DecideGroup *g)
 {
     const SumCompare *x = &g->compare, *y = t->counter ? &t->counter->compare : NULL;
     if (!y || y->cmp == CMP_NE || g->add || g->times || x->value.extended || x->value.bits != y->value.bits ||
@@ -296,7 +296,7 @@ static bool is_counter(const Front *t, const DecideGroup *g)
     return x->value.start == first && above == cmp_is_below(y->cmp);
 }
 
-static void require_counter(Front *t, const DecideGroup *g)
+static void require_counter(LoopFront *t, const DecideGroup *g)
 {
     const SumCompare *x = &g->compare, *y = &t->counter->compare;
     bool above = cmp_is_below(x->cmp), apart = !cmp_is_strict(y->cmp) && cmp_is_strict(x->cmp);
@@ -306,7 +306,7 @@ static void require_counter(Front *t, const DecideGroup *g)
     front_require(t, sum_build(&t->sums, y->bound), cmp, bound, x->width, x->is_signed);
 }
 
-static void require_group(Front *t, const DecideGroup *g)
+static void require_group(LoopFront *t, const DecideGroup *g)
 {
     LoopSums *s = t->sums.sums;
     const SumCompare *c = &g->compare;
@@ -329,9 +329,9 @@ static void require_group(Front *t, const DecideGroup *g)
         require_in_64(t, g);
 }
 
-static Front run(LoopDecision *d, const Builder *at)
+static LoopFront run(LoopDecision *d, const Builder *at)
 {
-    Front t = front_new(d->sums, d->counter, at);
+    LoopFront t = front_new(d->sums, d->counter, at);
     for (u32 k = 0; k < d->group.n && !t.never; k++)
         require_group(&t, &d->group.v[k]);
     front_free(&t);
@@ -340,12 +340,12 @@ static Front run(LoopDecision *d, const Builder *at)
 
 u32 loop_decision_cost(LoopDecision *d)
 {
-    Front t = run(d, NULL);
+    LoopFront t = run(d, NULL);
     return t.never ? UINT32_MAX : t.sums.cost;
 }
 
 /* The number of iterations of a loop whose latch counts, where its distance is in a register, and exact. */
-static RegId build_trips(Front *t)
+static RegId build_trips(LoopFront *t)
 {
     const LoopCounter *c = t->counter;
     if (!c || !t->known[true] || t->distance[true].kind != OPND_REG || !c->constant || c->constant & (c->constant - 1))
@@ -356,7 +356,7 @@ static RegId build_trips(Front *t)
 
 RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips)
 {
-    Front t = run(d, at);
+    LoopFront t = run(d, at);
     d->trips = trips ? build_trips(&t) : 0;
     return t.all.kind == OPND_REG ? t.all.id : 0;
 }

@@ -46,18 +46,18 @@ u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
     return r.hi / c->constant < most ? r.hi / c->constant + 1 : UINT64_MAX;
 }
 
-Front front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
+LoopFront front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
 {
-    Front t = {.counter = counter, .all = {.kind = OPND_IMM}};
+    LoopFront t = {.counter = counter, .all = {.kind = OPND_IMM}};
     sum_builder_init(&t.sums, sums, at);
     return t;
 }
 
-void front_free(Front *t) { sum_builder_free(&t->sums); }
+void front_free(LoopFront *t) { sum_builder_free(&t->sums); }
 
 /* ---- conditions ---------------------------------------------------------------------------------------------------------- */
 
-void front_require(Front *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
+void front_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         t->never |= range_compare(cmp, is_signed, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value)) !=
@@ -74,7 +74,7 @@ void front_require(Front *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_si
     t->all = sum_emit(&t->sums, bits / 32, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y, t->all}, more ? 3 : 2);
 }
 
-void front_require_predicate(Front *t, RegId reg, bool holds)
+void front_require_predicate(LoopFront *t, RegId reg, bool holds)
 {
     Operand p = register_operand(reg);
     OpParts parts = {.type = {TYPE_PRED}};
@@ -84,7 +84,7 @@ void front_require_predicate(Front *t, RegId reg, bool holds)
     t->all = more ? sum_emit(&t->sums, 1, OPC_AND, parts, TYPE_PRED, (Operand[]){t->all, p}, 2) : p;
 }
 
-Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y)
+Operand front_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         Range r = range_binary(opcode, false, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value));
@@ -102,7 +102,7 @@ Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y)
     return sum_emit(&t->sums, cost, opcode, parts, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
-Operand front_widen(Front *t, Operand x, bool is_signed)
+Operand front_widen(LoopFront *t, Operand x, bool is_signed)
 {
     if (x.kind == OPND_IMM)
         return front_number(is_signed ? (u64)sem_signed((u64)x.value, 32) : (u64)x.value & UINT32_MAX, 64, is_signed);
@@ -110,7 +110,7 @@ Operand front_widen(Front *t, Operand x, bool is_signed)
     return sum_emit(&t->sums, is_signed, OPC_CVT, parts, TYPE_B64, &x, 1);
 }
 
-Operand front_low_half(Front *t, Operand x)
+Operand front_low_half(LoopFront *t, Operand x)
 {
     if (x.kind == OPND_IMM)
         return front_number((u64)x.value, 32, false);
@@ -122,7 +122,7 @@ Operand front_low_half(Front *t, Operand x)
 /* ---- the distance ----------------------------------------------------------------------------------------------------------- */
 
 /* Requires that one step past the bound does not wrap. */
-static void require_no_wrap(Front *t, const LoopCounter *c)
+static void require_no_wrap(LoopFront *t, const LoopCounter *c)
 {
     const SumCompare *cmp = &c->compare;
     u32 bits = cmp->value.bits;
@@ -144,7 +144,7 @@ static void require_no_wrap(Front *t, const LoopCounter *c)
 }
 
 /* The distance of a counter that is compared to be unequal. */
-static Operand exact_distance(Front *t, const LoopCounter *c, LinearId whole)
+static Operand exact_distance(LoopFront *t, const LoopCounter *c, LinearId whole)
 {
     LinearExprs *f = t->sums.sums->exprs;
     u32 bits = c->compare.value.bits;
@@ -161,7 +161,7 @@ static Operand exact_distance(Front *t, const LoopCounter *c, LinearId whole)
 }
 
 /* The distance of a counter that is compared to be less or greater. */
-static Operand limited_distance(Front *t, const LoopCounter *c, LinearId first, LinearId whole)
+static Operand limited_distance(LoopFront *t, const LoopCounter *c, LinearId first, LinearId whole)
 {
     LinearExprs *f = t->sums.sums->exprs;
     const SumCompare *cmp = &c->compare;
@@ -177,7 +177,7 @@ static Operand limited_distance(Front *t, const LoopCounter *c, LinearId first, 
     return step > 1 ? front_apply(t, OPC_AND, bits, d, front_number(~(step - 1), bits, true)) : d;
 }
 
-Operand front_distance(Front *t, bool early)
+Operand front_distance(LoopFront *t, bool early)
 {
     if (t->known[early])
         return t->distance[early];

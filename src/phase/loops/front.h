@@ -26,34 +26,34 @@ enum {
     ROOM = 2 * APART
 };
 
-typedef struct Front {
+typedef struct LoopFront {
     SumBuilder sums;
     const LoopCounter *counter; /* NULL: none */
     Operand all;                /* all conditions so far; kind OPND_IMM: there is none */
     bool never;                 /* one of them cannot hold */
     Operand distance[2];        /* by `early`: in 32 bits */
     bool known[2], roomy[2];    /* roomy: it is less than 2^32 - ROOM */
-} Front;
+} LoopFront;
 
 /* at: where it is written; NULL: only its cost is found out, in sums.cost. */
-Front front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
-void front_free(Front *t);
+LoopFront front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
+void front_free(LoopFront *t);
 
 static inline Operand front_number(u64 value, u32 bits, bool is_signed) { return build_integer(value, bits, is_signed); }
 static inline u64 front_greatest(u32 bits, bool is_signed) { return is_signed ? sem_max(bits) >> 1 : sem_max(bits); }
 static inline u64 front_least(u32 bits, bool is_signed) { return is_signed ? sem_sign(bits) : 0; }
 
 /* Add a condition to the test. */
-void front_require(Front *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
-void front_require_predicate(Front *t, RegId reg, bool holds);
+void front_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
+void front_require_predicate(LoopFront *t, RegId reg, bool holds);
 /* x opcode y of unsigned numbers. */
-Operand front_apply(Front *t, Opcode opcode, u32 bits, Operand x, Operand y);
+Operand front_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y);
 /* Extends 32 bits to 64. */
-Operand front_widen(Front *t, Operand x, bool is_signed);
-Operand front_low_half(Front *t, Operand x);
+Operand front_widen(LoopFront *t, Operand x, bool is_signed);
+Operand front_low_half(LoopFront *t, Operand x);
 
 /* The counter's distance in 32 bits, where the test passes. early: up to the last comparison that holds or, in the iteration after
  * it, precedes the counter's. */
-Operand front_distance(Front *t, bool early);
+Operand front_distance(LoopFront *t, bool early);
 
 #endif

@@ -160,14 +160,14 @@ bool loop_interval_has(const LoopInterval *in, bool from)
 
 typedef struct IntervalBuild {
     LoopInterval *in;
-    Front front;
+    LoopFront front;
     Operand trips;  /* the number of iterations, in 32 bits */
     Operand way[LIMITS_MAX]; /* by line: how far its values go in all iterations */
     Operand end[2]; /* the first of those in which the comparisons hold, and the first one after them */
 } IntervalBuild;
 
 /* The smaller or the greater of two numbers. */
-static Operand pick(Front *t, Opcode opcode, u32 bits, bool is_signed, Operand x, Operand y)
+static Operand pick(LoopFront *t, Opcode opcode, u32 bits, bool is_signed, Operand x, Operand y)
 {
     Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
@@ -180,7 +180,7 @@ static Operand pick(Front *t, Opcode opcode, u32 bits, bool is_signed, Operand x
     return sum_emit(&t->sums, bits / 16 - 1, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
-static Operand scaled(Front *t, Operand x, u64 by, u32 bits)
+static Operand scaled(LoopFront *t, Operand x, u64 by, u32 bits)
 {
     if (by == 1)
         return x;
@@ -189,7 +189,7 @@ static Operand scaled(Front *t, Operand x, u64 by, u32 bits)
                        shifts ? front_number((u64)__builtin_ctzll(by), 32, false) : front_number(by, bits, false));
 }
 
-static Operand divided(Front *t, Operand x, u64 by)
+static Operand divided(LoopFront *t, Operand x, u64 by)
 {
     if (by == 1)
         return x;
@@ -221,7 +221,7 @@ static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
 /* Requires that no value of the line wraps. */
 static void require_line(IntervalBuild *b, u32 line)
 {
-    Front *t = &b->front;
+    LoopFront *t = &b->front;
     const IntervalLine *l = &b->in->line.v[line];
     Operand gone = scaled(t, b->trips, l->step, 32);
     b->way[line] = l->bits == 64 ? front_widen(t, gone, false) : gone;
@@ -234,7 +234,7 @@ static void require_line(IntervalBuild *b, u32 line)
 /* The bound that values which rise are less than, or not, and those that fall are greater than, or not. */
 static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
 {
-    Front *t = &b->front;
+    LoopFront *t = &b->front;
     u64 end = m->past > 0 ? front_greatest(m->width, m->is_signed) : front_least(m->width, m->is_signed);
     Operand bound = sum_build(&t->sums, m->bound);
     if (m->not_negative)
@@ -247,7 +247,7 @@ static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
 /* The first iteration in which the value is at the bound, or past it. */
 static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
 {
-    Front *t = &b->front;
+    LoopFront *t = &b->front;
     const IntervalLine *l = &b->in->line.v[m->line];
     Operand bound = build_bound(b, m), start = sum_build(&t->sums, moved(b, l->base, m->add));
     Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, b->way[m->line]);
@@ -281,7 +281,7 @@ static void build_ends(IntervalBuild *b)
 
 static void require_always(IntervalBuild *b)
 {
-    Front *t = &b->front;
+    LoopFront *t = &b->front;
     for (u32 k = 0; k < b->in->always.n; k++) {
         const SumCompare *c = &b->in->always.v[k];
         if (c->predicate)
@@ -295,7 +295,7 @@ static void require_always(IntervalBuild *b)
 /* What the counter's comparison compares in the last of so many iterations. */
 static Operand build_last(IntervalBuild *b, Operand iterations)
 {
-    Front *t = &b->front;
+    LoopFront *t = &b->front;
     const LoopCounter *c = b->in->counter;
     const LoopSum *v = &c->compare.value;
     LinearId before = linear_sum(b->in->sums->exprs, v->start, v->step, (u64)-1);
@@ -316,15 +316,15 @@ static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)
 {
     IntervalBuild b = {.in = in, .front = front_new(in->sums, in->counter, places ? &places->at : NULL)};
-    Front *t = &b.front;
+    LoopFront *t = &b.front;
     IntervalEnds ends = {0};
     build_trips(&b);
     ends.is_long = build_is(&b, b.trips, CMP_GE, front_number(trips, 32, false));
     t->sums.at = places ? &places->rest : NULL;
     require_always(&b);
     build_ends(&b);
-    Operand many = front_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
-    front_require(t, many, CMP_GE, front_number(least, 32, true), 32, true);
+    ends.many = front_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
+    front_require(t, ends.many, CMP_GE, front_number(least, 32, true), 32, true);
     if (loop_interval_has(in, true)) {
         ends.begin = build_is(&b, b.end[0], CMP_EQ, front_number(0, 32, false));
         ends.last[0] = build_last(&b, b.end[0]);

@@ -48,6 +48,7 @@ typedef struct IntervalEnds {
     RegId known;      /* predicate: the iterations are known, and enough; 0: always */
     RegId begin, end; /* predicates: the first of them is the loop's first; the last one is the loop's last */
     Operand last[2];  /* what the counter's comparison compares right before the first of them, and in the last of them */
+    Operand many;     /* how many they are */
     u32 cost;         /* machine instructions; UINT32_MAX: there are never enough */
 } IntervalEnds;
 

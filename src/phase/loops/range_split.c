@@ -47,17 +47,17 @@ enum {
     PAYS_AFTER = 8          /* iterations that have to save what the test costs */
 };
 
-typedef struct Guard {
+typedef struct RangeGuard {
     Block *block, *pass; /* pass: its successor where the guard holds */
     u32 saved;           /* machine instructions */
     const char *why;     /* why it stays; NULL: it goes */
-} Guard;
+} RangeGuard;
 
 typedef struct Split {
     Loop *loop;
     LoopSums sums;
     SumCompares compare; /* scratch */
-    VEC(Guard) guard;
+    VEC(RangeGuard) guard;
     LoopCounter counter;
     Instr *test; /* the latch's comparison, which counts; NULL: there is none */
     LoopInterval interval;
@@ -110,7 +110,7 @@ static Block *likely_successor(const Analyses *an, const Block *b)
 }
 
 /* NULL, or why the guard stays. *compares: whether it compares what does or does not change in the loop, and nothing else. */
-static const char *add_guard(Split *s, Guard *g, bool *compares)
+static const char *add_guard(Split *s, RangeGuard *g, bool *compares)
 {
     s->compare.n = 0;
     const char *why = sum_compares_of(&s->sums, g->block, g->pass, &s->compare);
@@ -125,11 +125,11 @@ static void find_guard(Analyses *an, Split *s, Block *b)
     if (!branch || b == s->loop->latches[0] || !is_inside(an, s->loop, b->fall) ||
         !is_inside(an, s->loop, branch_target(branch)))
         return;
-    Guard g = {.block = b, .pass = likely_successor(an, b)};
+    RangeGuard g = {.block = b, .pass = likely_successor(an, b)};
     bool compares = false, full = s->gone == GUARDS_MAX;
     g.why = full ? "enough others go" : add_guard(s, &g, &compares);
     if (g.why && !full) {
-        Guard other = {.block = b, .pass = g.pass == b->fall ? branch_target(branch) : b->fall};
+        RangeGuard other = {.block = b, .pass = g.pass == b->fall ? branch_target(branch) : b->fall};
         bool first = compares;
         other.why = add_guard(s, &other, &compares);
         g = other.why && first ? g : other;
@@ -144,7 +144,7 @@ static void find_guard(Analyses *an, Split *s, Block *b)
 
 /* ---- the parts -------------------------------------------------------------------------------------------------------------- */
 
-static const Guard *guard_at(const Split *s, const Block *b)
+static const RangeGuard *guard_at(const Split *s, const Block *b)
 {
     for (u32 k = 0; k < s->guard.n; k++)
         if (s->guard.v[k].block == b && !s->guard.v[k].why)
@@ -155,7 +155,7 @@ static const Guard *guard_at(const Split *s, const Block *b)
 /* Marks the blocks to which b leads in the loop; in the middle part: where the guards hold. */
 static void mark_successors(Analyses *an, const Split *s, const Block *b, Marks *seen, BlockVec *walk)
 {
-    const Guard *g = guard_at(s, b);
+    const RangeGuard *g = guard_at(s, b);
     for_each_cfg_edge(succ, cfg_succs(an->fn, b)) {
         Block *to = succ.v->block;
         if ((!g || to == g->pass) && is_inside(an, s->loop, to) && marks_add(seen, to->id))
@@ -253,12 +253,12 @@ static const char *why_not(Analyses *an, Split *s, LoopLanes *lanes)
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
 
 /* Copies of blocks of the loop. */
-typedef struct Part {
+typedef struct RangePart {
     Block *const *of, **copy;
     u32 n;
-} Part;
+} RangePart;
 
-static Block *copy_of(const Part *p, const Block *b)
+static Block *copy_of(const RangePart *p, const Block *b)
 {
     for (u32 k = 0; k < p->n; k++)
         if (p->of[k] == b)
@@ -267,12 +267,12 @@ static Block *copy_of(const Part *p, const Block *b)
 }
 
 /* Makes the copies, to be laid out after a block. */
-static Part copy_part(Analyses *an, const Split *s, bool middle, Block *after)
+static RangePart copy_part(Analyses *an, const Split *s, bool middle, Block *after)
 {
-    Part p = {.of = middle ? s->middle.v : s->loop->blocks, .n = middle ? s->middle.n : s->loop->block_count};
+    RangePart p = {.of = middle ? s->middle.v : s->loop->blocks, .n = middle ? s->middle.n : s->loop->block_count};
     p.copy = arena_array(an->scratch, Block *, p.n);
     for (u32 k = 0; k < p.n; k++) {
-        const Guard *g = middle ? guard_at(s, p.of[k]) : NULL;
+        const RangeGuard *g = middle ? guard_at(s, p.of[k]) : NULL;
         p.copy[k] = block_clone(p.of[k]);
         block_move_after(p.copy[k], after);
         after = p.copy[k];
@@ -301,8 +301,17 @@ static void branch_between(Analyses *an, const Split *s, Block *b, RegId guard, 
             instr_inherit_origin(an->fn, branch, branch, block_terminator(s->guard.v[k].block));
 }
 
+/* Where the part goes on: instead of the latch's branch, while the predicate is true. */
+static void set_latch(Analyses *an, const Split *s, const RangePart *p, RegId more, Block *next)
+{
+    Block *latch = copy_of(p, s->loop->latches[0]);
+    block_remove_terminator(latch);
+    block_set_fall(latch, next);
+    branch_between(an, s, latch, more, false, p->copy[0]);
+}
+
 /* Lets a part end after the iteration in which the counter's comparison compares `last`. */
-static void end_part(Analyses *an, Split *s, const Part *p, Operand last, Block *next)
+static void end_part(Analyses *an, Split *s, const RangePart *p, Operand last, Block *next)
 {
     Block *old = s->loop->latches[0], *latch = copy_of(p, old);
     Instr *made = latch->first;
@@ -314,39 +323,68 @@ static void end_part(Analyses *an, Split *s, const Part *p, Operand last, Block 
     Builder at = made->next ? build_before(made->next) : build_at_end(latch);
     OpParts parts = {.cmp = CMP_NE, .type = {signed_type(bits)}};
     RegId more = build_binary(&at, OPC_SETP, parts, TYPE_PRED, *instr_operand(made, left ? 1 : 2), last);
-    block_remove_terminator(latch);
-    block_set_fall(latch, next);
-    branch_between(an, s, latch, more, false, p->copy[0]);
+    set_latch(an, s, p, more, next);
 }
 
-/* A block after another one that leads to one of two, or, where the predicate is true, to the other. */
-static Block *choice_after(Analyses *an, const Split *s, Block *after, RegId guard, bool negated, Block *to, Block *fall)
+/* Lets a part, which is entered from a block, end after so many iterations. ptxas unrolls it only if that block holds something, where
+ * several lead to it; and it counts by one, and does not know that a larger step comes to `last`. */
+static void count_part(Analyses *an, const Split *s, const RangePart *p, Block *enter, Operand many, Block *next)
+{
+    Builder before = build_at_end(enter);
+    RegId left = build_unary(&before, OPC_MOV, (OpParts){.type = {TYPE_U32}}, TYPE_B32, many);
+    Builder at = build_at_end(copy_of(p, s->loop->latches[0]));
+    Operand slots[] = {register_operand(left), register_operand(left), build_integer((u64)-1, 32, true)};
+    build(&at, OPC_ADD, (OpParts){.type = {TYPE_S32}}, slots, 3);
+    OpParts compare = {.cmp = CMP_NE, .type = {TYPE_S32}};
+    RegId more = build_binary(&at, OPC_SETP, compare, TYPE_PRED, register_operand(left), build_integer(0, 32, true));
+    set_latch(an, s, p, more, next);
+}
+
+static Block *block_after(const Split *s, Block *after, Block *fall)
 {
     Block *b = block_new_like(s->loop->header, s->loop->header->loc);
     block_move_after(b, after);
     block_set_fall(b, fall);
-    branch_between(an, s, b, guard, negated, to);
     return b;
+}
+
+/* Makes the middle part after a block; answers the block from which it is entered. */
+static Block *make_middle(Analyses *an, Split *s, const IntervalEnds *ends, Block *after)
+{
+    Block *enter = block_after(s, after, after), *next = exit_of(s->loop);
+    RangePart p = copy_part(an, s, true, enter);
+    block_set_fall(enter, p.copy[0]);
+    if (ends->end) {
+        next = block_after(s, p.copy[p.n - 1], next);
+        branch_between(an, s, next, ends->end, true, s->loop->header);
+    }
+    if (s->counter.constant > 1 || ends->begin)
+        count_part(an, s, &p, enter, ends->many, next);
+    else if (ends->end)
+        end_part(an, s, &p, ends->last[1], next);
+    loop_copy_drop_unread(an, s->loop, p.copy, p.n);
+    return enter;
+}
+
+/* Makes the part in front of the middle one, after a block. */
+static void make_first(Analyses *an, Split *s, const IntervalEnds *ends, Block *middle, Block *after)
+{
+    RangePart p = copy_part(an, s, false, after);
+    end_part(an, s, &p, ends->last[0], middle);
+    build_nounroll(p.copy[0]);
+    block_set_fall(after, p.copy[0]);
+    branch_between(an, s, after, ends->begin, false, middle);
 }
 
 static void split(Analyses *an, Split *s)
 {
-    Block *entry = loop_entry_block(an->fn, s->loop), *header = s->loop->header, *to;
-    Block *rest = block_new_like(header, header->loc);
-    block_move_after(rest, entry);
+    Block *entry = loop_entry_block(an->fn, s->loop), *header = s->loop->header, *rest = block_after(s, entry, header);
     IntervalPlaces places = {build_at_end(entry), build_at_end(rest)};
     IntervalEnds ends = loop_interval_build(&s->interval, s->trips, s->enough, &places);
-    Part middle = copy_part(an, s, true, rest);
-    to = middle.copy[0];
-    if (ends.end)
-        end_part(an, s, &middle, ends.last[1],
-                 choice_after(an, s, middle.copy[middle.n - 1], ends.end, true, header, exit_of(s->loop)));
-    loop_copy_drop_unread(an, s->loop, middle.copy, middle.n);
+    Block *middle = make_middle(an, s, &ends, rest), *to = middle;
     if (ends.begin) {
-        Part first = copy_part(an, s, false, rest);
-        end_part(an, s, &first, ends.last[0], middle.copy[0]);
-        build_nounroll(first.copy[0]);
-        to = choice_after(an, s, rest, ends.begin, false, middle.copy[0], first.copy[0]);
+        to = block_after(s, rest, middle);
+        make_first(an, s, &ends, middle, to);
     }
     block_set_fall(entry, rest);
     branch_between(an, s, entry, ends.is_long, true, header);
@@ -365,7 +403,7 @@ typedef VEC(Split *) Splits;
 static void say_kept(PhaseRun *run, const Split *s, const char *why)
 {
     for (u32 k = 0; k < s->guard.n; k++) {
-        const Guard *g = &s->guard.v[k];
+        const RangeGuard *g = &s->guard.v[k];
         const char *said = g->why ? g->why : why;
         if (said)
             phase_missed_once(run, "RangeGuardKept", block_terminator(g->block), "this guard stays in all iterations of its loop: %s",
