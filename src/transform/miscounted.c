@@ -84,10 +84,11 @@ static void mark_around(const Loops *loops, const Block *b, BitSet *marked)
         l = l->parent;
 }
 
-static bool are_all_marked(const Loops *loops, const BitSet *marked)
+/* Whether all loops are marked, or gone. */
+static bool are_all_marked(const Loops *loops, const BitSet *marked, const BitSet *gone)
 {
     u32 l = 0;
-    while (l < loops->n && bitset_has(marked, l))
+    while (l < loops->n && (bitset_has(marked, l) || (gone && bitset_has(gone, l))))
         l++;
     return l == loops->n;
 }
@@ -142,27 +143,27 @@ static bool is_miscounted(Analyses *an, const Loop *loop)
     return false;
 }
 
-bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves)
+bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves, const BitSet *gone)
 {
     const Loops *loops = an_loops(an);
     BitSet other = bitset_new(an->scratch, loops->n + 1), constant;
     for_each_block(b, an->fn)
         if (loop_of(loops, b) && !holds_only_arithmetic(b, moves))
             mark_around(loops, b, &other);
-    if (are_all_marked(loops, &other))
+    if (are_all_marked(loops, &other, gone))
         return false;
     find_constant(an->scratch, an->fn, moves, &constant);
     for_each_block(b, an->fn)
         if (loop_of(loops, b) && holds_varying(b, &constant))
             mark_around(loops, b, &other);
-    return !are_all_marked(loops, &other);
+    return !are_all_marked(loops, &other, gone);
 }
 
 BitSet miscounted_loops(Analyses *an)
 {
     const Loops *loops = an_loops(an);
     BitSet found = bitset_new(an->scratch, loops->n + 1);
-    bool all = miscounted_has_constant_loop(an, NULL);
+    bool all = miscounted_has_constant_loop(an, NULL, NULL);
     for (u32 l = 0; l < loops->n; l++)
         if (all || is_miscounted(an, loops->v[l]))
             bitset_add(&found, l);

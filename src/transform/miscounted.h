@@ -14,9 +14,9 @@
  * AN_DOM, and asks for AN_SSA where a comparison is unsigned. */
 BitSet miscounted_loops(Analyses *an);
 
-/* Whether the function has a loop of the first kind, so that no test of its loops may change its form; or would have one if the
- * instructions of `moves`, by Instr.origin, became moves between registers, or went. moves may be NULL: there are none. It needs
- * AN_LOOPS only. */
-bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves);
+/* Whether the function has a loop of the first kind, so that no test of its loops may change its form. It asks how that is if the
+ * instructions of `moves`, by Instr.origin, became moves between registers or went, and the loops of `gone`, by their places, were
+ * there no more. Both may be NULL: there are none. It needs AN_LOOPS only. */
+bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves, const BitSet *gone);
 
 #endif

@@ -294,7 +294,7 @@ static bool makes_constant_loop(const Elim *e)
         in_loops |= e->candidates[k].depth > 0;
         bitset_add(&goes, e->candidates[k].barrier->origin);
     }
-    return in_loops && miscounted_has_constant_loop(e->an, &goes);
+    return in_loops && miscounted_has_constant_loop(e->an, &goes, NULL);
 }
 
 static bool keeps_loop(const Elim *e, const BarrierCandidate *c) { return e->constant_loop && c->depth > 0; }

@@ -86,7 +86,7 @@ PhaseResult phase_layout(Analyses *an, const Knobs *knobs, PhaseRun *run)
     bool any = false;
     an_freeze(an, AN_LOOPS | AN_LIVE);
     an_compute(an, AN_LOOPS);
-    bool tests_stay = miscounted_has_constant_loop(an, NULL);
+    bool tests_stay = miscounted_has_constant_loop(an, NULL, NULL);
     for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
         bool stays = loop_is_around_irreducible(an_loops(an), b);

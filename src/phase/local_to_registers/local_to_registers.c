@@ -9,22 +9,31 @@
  * is also accessed in parts, halves are registers of their own, and prmt takes or puts single bytes. A variable of which
  * nothing is left goes with its declaration. Follows mem2reg and SROA of LLVM.
  *
+ * A loop that runs a constant number of times is written out if some variable goes for that (iterations.c): its counters are constants
+ * in each iteration, and so are the places of elements.
+ *
  * Sound: local memory is the thread's own, so that nobody else can tell whether it was accessed. An address that is only in
  * the brackets of plain loads and stores, at a constant place inside its variable, makes the variable known to these
  * instructions alone (variables.c). No such access can fault. What a variable holds that was never written may be anything:
  * a slot that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes.
+ * Every thread executes each iteration that is written out, in order, and those that execute it together execute its copy together: the
+ * latch never divides a warp, and is the loop's only exit. Instructions that see which lanes execute them are not copied.
  *
  * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of the variable are of
  * .local, at constant places, and of 2 or 4 bytes that no other access overlaps in part. It does not see through cvta.local
  * and back.
  *
  * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses;
- * bytes that an index may reach. All variables of a function stay if an access is not known to remain inside its own, or
+ * bytes that an index may reach, in loops that are not written out. All variables of a function stay if an access is not known to remain inside its own, or
  * if a loop would be left with arithmetic on constants (transform/miscounted.h). So do those that take more registers than a
  * thread has. */
+#include "phase/local_to_registers/iterations.h"
 #include "phase/local_to_registers/slots.h"
+#include "base/bound.h"
 #include "target/ptxas.h"
 #include "transform/miscounted.h"
+
+enum { CHOICES = 4 /* the most attempts to find which loops are to be written out */ };
 
 /* ---- what is worth it ------------------------------------------------------------------------------------------ */
 
@@ -178,7 +187,7 @@ static bool makes_constant_loop(const LocalVariables *l)
             bitset_add(&moves, l->accesses.v[k].i->origin);
     for (u32 k = 0; k < l->movers.n; k++)
         bitset_add(&moves, l->movers.v[k].i->origin);
-    return miscounted_has_constant_loop(l->an, &moves);
+    return miscounted_has_constant_loop(l->an, &moves, &l->walked);
 }
 
 static bool all_stay_alone(const LocalVariables *l)
@@ -207,12 +216,118 @@ static bool rewrite(LocalVariables *l, PhaseRun *run)
     return any;
 }
 
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+/* The variables of which nothing would be left, by number. */
+static BitSet find_gone(LocalVariables *l)
+{
+    BitSet gone = bitset_new(l->an->scratch, l->variables.n);
+    if (l->all_stay || all_stay_alone(l) || makes_constant_loop(l))
+        return gone;
+    LocalSlots *s = local_slots_find(l);
+    const Worth *worth = find_worth(l, s);
+    u32 room = free_words(l);
+    for (u32 k = 0; k < l->variables.n; k++) {
+        if (why_not(l, &l->variables.v[k], &worth[k], room))
+            continue;
+        room -= worth[k].words;
+        if (worth[k].all_goes)
+            bitset_add(&gone, k);
+    }
+    local_slots_free(s);
+    return gone;
+}
+
+/* The innermost loops that access one of the variables, by place in AN_LOOPS. */
+static BitSet loops_of(const LocalVariables *l, const BitSet *variables)
+{
+    BitSet found = bitset_new(l->an->scratch, an_loops(l->an)->n + 1);
+    for (u32 k = 0; k < l->accesses.n; k++) {
+        const LocalAccess *a = &l->accesses.v[k];
+        const Loop *loop = loop_of(an_loops(l->an), a->i->block);
+        if (loop && bitset_has(variables, a->variable))
+            bitset_add(&found, local_loop_place(l->an, loop));
+    }
+    return found;
+}
+
+/* Drops the loops that no variable needs to be written out in order to go. without: the variables that go anyway. Answers whether
+ * there was one. */
+static bool drop_loops(Analyses *an, const BitSet *without, LocalLoops *loops)
+{
+    LocalVariables *l = local_variables_find(an, loops);
+    BitSet gone = find_gone(l);
+    u32 kept = 0, all = loops->n;
+    bitset_andnot(&gone, without);
+    BitSet needed = loops_of(l, &gone);
+    for (u32 k = 0; k < all; k++)
+        if (bitset_has(&needed, local_loop_place(an, loops->v[k].loop)))
+            loops->v[kept++] = loops->v[k];
+        else
+            local_loop_free(&loops->v[k]);
+    loops->n = kept;
+    local_variables_free(l);
+    return kept < all;
+}
+
+/* Leaves the loops that must be written out all, so that some variables go. */
+static void choose_loops(LocalVariables *l, LocalLoops *loops)
+{
+    BitSet without = find_gone(l);
+    bool drops = true;
+    for (u32 k = 0; loops->n && drops && WITHIN(CHOICES, k < CHOICES); k++)
+        drops = drop_loops(l->an, &without, loops);
+    for (; drops && loops->n; loops->n--)
+        local_loop_free(&vec_last(loops));
+}
+
+static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, LocalLoops *found)
+{
+    BitSet miscounted = miscounted_loops(l->an);
+    for_each_bit(k, &l->indexing) {
+        const Loop *loop = an_loops(l->an)->v[k];
+        const char *why = NULL;
+        LocalLoop w = {0};
+        if (!bitset_has(&miscounted, k) && local_loop_find(l, loop, most, &w, &why)) {
+            vec_push(found, w);
+            continue;
+        }
+        local_loop_free(&w);
+        if (why)
+            phase_missed_once(run, "LocalLoopKept", block_terminator(loop->latches[0]),
+                              "the iterations of this loop, which indexes local variables, are not written out: %s", why);
+    }
+}
+
+/* Writes out the iterations of loops in which alone some variables are indexed by what is no constant. */
+static bool write_out_loops(LocalVariables *l, PhaseRun *run, u32 most)
+{
+    LocalLoops loops = {0};
+    bool any = false;
+    if (run->is_last || !bitset_count(&l->indexing))
+        return false;
+    find_loops(l, run, most, &loops);
+    choose_loops(l, &loops);
+    an_freeze(l->an, AN_LOOPS);
+    for (u32 k = 0; k < loops.n; k++) {
+        LocalLoop *w = &loops.v[k];
+        if (phase_rewrite_at(run, "LocalLoopWrittenOut", block_terminator(w->loop->latches[0]),
+                             "the %u iterations of the loop are written out: what it indexes becomes registers",
+                             w->trips)) {
+            local_loop_write_out(l->fn, w);
+            any = true;
+        }
+        local_loop_free(w);
+    }
+    vec_free(&loops);
+    return any;
+}
+
 Phase phase_local_to_registers;
 PhaseResult phase_local_to_registers(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    (void)knobs;
-    LocalVariables *l = local_variables_find(an);
-    bool changed = l->variables.n && rewrite(l, run);
+    LocalVariables *l = local_variables_find(an, &(LocalLoops){0});
+    bool changed = l->variables.n && (write_out_loops(l, run, (u32)knobs->local_unrolled) || rewrite(l, run));
     local_variables_free(l);
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

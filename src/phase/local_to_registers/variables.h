@@ -39,6 +39,21 @@ typedef struct LocalAccess {
     bool stays;
 } LocalAccess;
 
+/* What a register holds in one iteration of a loop. */
+typedef struct LocalHeld {
+    bool is_known;
+    LocalAddress address; /* variable 0: it holds a number */
+    u64 number;
+    const Block
+        *at; /* the block behind whose beginning it is known, as far as this one dominates; NULL: everywhere behind */
+} LocalHeld;
+
+/* The registers that an iteration has written, or that were written before it and are read in it. */
+typedef struct LocalIteration {
+    FnvMap of_reg; /* RegId -> place in held */
+    VEC(LocalHeld) held;
+} LocalIteration;
+
 typedef struct LocalVariables {
     Analyses *an;
     Function *fn;
@@ -50,10 +65,16 @@ typedef struct LocalVariables {
     VEC(LocalAccess) accesses;
     const char *all_stay; /* why no variable of the function may go; NULL: some may */
     const Instr *all_stay_at;
+    BitSet indexing;           /* by place in AN_LOOPS: innermost loops that variables stay for */
+    BitSet walked;             /* by place in AN_LOOPS: loops that are to be written out */
+    LocalIteration *iteration; /* that is looked at now; NULL: all iterations at once */
+    BitSet of_iteration;       /* by RegId: it holds an address that some iteration computes */
 } LocalVariables;
 
-/* Finds the variables of an->fn and what is done with them. To be freed with local_variables_free(). */
-LocalVariables *local_variables_find(Analyses *an);
+struct LocalLoops;
+/* Finds the variables of an->fn and what is done with them, or would be if the iterations of some loops were written out. To be freed
+ * with local_variables_free(). */
+LocalVariables *local_variables_find(Analyses *an, const struct LocalLoops *written_out);
 void local_variables_free(LocalVariables *l);
 
 #endif

@@ -5,6 +5,7 @@
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
+#include "transform/unroll.h"
 
 enum {
     TRIPS_MAX = 64,      /* of a shift by one */
@@ -98,19 +99,6 @@ static u32 trips_of(Analyses *an, const Loop *loop, const Instr *compare)
 
 /* ---- whether it may be written out --------------------------------------------------------------------------------------- */
 
-/* Whether i does in several places, one after the other, what it does in one. */
-static bool may_be_repeated(Analyses *an, const Instr *i)
-{
-    if (instr_reads_volatile_register(i))
-        return false;
-    if (i->kind != INSTR_OP || op_is_pure(i->op))
-        return true;
-    if (op_has(i->op, OPF_TERMINATOR))
-        return branch_target(i) != NULL;
-    Effects e = instr_effects(i, an->summaries);
-    return e.known && !e.active_set && !e.event && !e.may_not_return && !op_has(i->op, OPF_CALL);
-}
-
 static const char *why_not(Analyses *an, const Loop *loop, const Whole *w)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
@@ -122,7 +110,7 @@ static const char *why_not(Analyses *an, const Loop *loop, const Whole *w)
         return "its iterations together are large";
     for (u32 k = 0; k < w->latch.blocks; k++)
         for_each_instr(i, w->latch.block[k])
-            if (!may_be_repeated(an, i))
+            if (!unroll_may_repeat(an, i))
                 return "it holds what may stand in one place only";
     return NULL;
 }

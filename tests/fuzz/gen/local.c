@@ -121,6 +121,98 @@ static void access_indexed(Gen *g, u32 cell)
     }
 }
 
+/* A loop that runs a constant number of times over elements of a cell. */
+typedef struct Count {
+    u32 bytes, first, trips;
+    bool down, walks; /* walks: the address is stepped, too, and not made of the counter */
+    Reg i, base, at, sum;
+} Count;
+
+static void count_address(Gen *g, const Count *c)
+{
+    Reg offset = c->at;
+    if (percent(g, 70)) {
+        line(g, "mul.wide.%s32 %s, %s, %u;", percent(g, 50) ? "u" : "s", NAME(offset), NAME(c->i), c->bytes);
+    } else {
+        line(g, "cvt.s64.s32 %s, %s;", NAME(offset), NAME(c->i));
+        line(g, "mul.lo.s64 %s, %s, %u;", NAME(offset), NAME(offset), c->bytes);
+    }
+    line(g, "add.s64 %s, %s, %s;", NAME(c->at), NAME(c->base), NAME(offset));
+}
+
+/* Stores something, or adds what is loaded to the sum. */
+static void count_access(Gen *g, const Count *c)
+{
+    const char *type;
+    Pool pool = pool_for(g, c->bytes, &type);
+    if (any_defined(g, pool) && percent(g, 50)) {
+        line(g, "st.local.%s [%s], %s;", type, NAME(c->at), NAME(pick_defined(g, pool)));
+        return;
+    }
+    Reg word = fresh(g, P_TEMP32), wide = fresh(g, P_TEMP64);
+    if (c->bytes < 8) {
+        line(g, "ld.local.%c%u %s, [%s];", percent(g, 50) ? 's' : 'u', 8 * c->bytes, NAME(word), NAME(c->at));
+    } else {
+        line(g, "ld.local.b64 %s, [%s];", NAME(wide), NAME(c->at));
+        line(g, "shr.u64 %s, %s, %u;", NAME(wide), NAME(wide), below(g, 33));
+        line(g, "cvt.u32.u64 %s, %s;", NAME(word), NAME(wide));
+    }
+    line(g, "mad.lo.s32 %s, %s, 3, %s;", NAME(c->sum), NAME(c->sum), NAME(word));
+}
+
+static Count count_begin(Gen *g, u32 cell)
+{
+    Count c = {.bytes = percent(g, 50) ? 8 : 1u << below(g, 4), .down = percent(g, 30), .walks = percent(g, 40)};
+    c.trips = 1 + below(g, BYTES / c.bytes);
+    c.first = below(g, BYTES / c.bytes - c.trips + 1);
+    c.i = fresh(g, P_TEMP32);
+    c.sum = fresh(g, P_TEMP32);
+    c.base = fresh(g, P_TEMP64);
+    c.at = fresh(g, P_TEMP64);
+    u32 start = c.down ? c.first + c.trips - 1 : c.first;
+    line(g, "mov.u64 %s, cells%u;", NAME(c.base), cell);
+    line(g, "mov.u32 %s, %u;", NAME(c.i), start);
+    line(g, "mov.u32 %s, 0;", NAME(c.sum));
+    if (c.walks)
+        line(g, "add.s64 %s, %s, %u;", NAME(c.at), NAME(c.base), start * c.bytes);
+    return c;
+}
+
+/* The step and the test. */
+static void count_end(Gen *g, const Count *c, const Label *loop)
+{
+    Reg p = fresh(g, P_PRED);
+    i32 step = c->down ? -1 : 1, end = c->down ? (i32)c->first - 1 : (i32)(c->first + c->trips);
+    if (c->walks)
+        line(g, "add.s64 %s, %s, %d;", NAME(c->at), NAME(c->at), step * (i32)c->bytes);
+    line(g, "add.s32 %s, %s, %d;", NAME(c->i), NAME(c->i), step);
+    line(g, "setp.%s.s32 %s, %s, %d;", percent(g, 60) ? "ne" : c->down ? "gt" : "lt", NAME(p), NAME(c->i), end);
+    line(g, "@%s bra %s;", NAME(p), loop->name);
+}
+
+/* Threads may begin with the last element, or skip the accesses of an iteration. */
+static void access_counted(Gen *g, u32 cell)
+{
+    Count c = count_begin(g, cell);
+    Label loop = label_fresh(g), skip = label_fresh(g);
+    bool branches = any_defined(g, P_PRED), skips = branches && percent(g, 30);
+    if (branches && percent(g, 8))
+        line(g, "@%s mov.u32 %s, %u;", NAME(pick_defined(g, P_PRED)), NAME(c.i), c.down ? c.first : c.first + c.trips - 1);
+    label_here(g, &loop);
+    if (!c.walks)
+        count_address(g, &c);
+    if (skips)
+        line(g, "@%s bra %s;", NAME(pick_defined(g, P_PRED)), skip.name);
+    for (u32 n = 1 + below(g, 2); n > 0; n--)
+        count_access(g, &c);
+    if (skips)
+        label_here(g, &skip);
+    count_end(g, &c, &loop);
+    Reg to = pick_result(g, P_32);
+    line(g, "mov.b32 %s, %s;", NAME(to), NAME(c.sum));
+    mark_defined(g, to);
+}
+
 /* A store through an address that is one of two, or that went through memory, a callee, or a comparison. */
 static void escape(Gen *g, u32 cell)
 {
@@ -171,6 +263,8 @@ void statement_local(Gen *g)
             escape(g, cell);
         else if (which < 16 && g->local_indexed >> cell & 1)
             access_indexed(g, cell);
+        else if (which < 28)
+            access_counted(g, cell);
         else
             access_cell(g, cell);
     }
