@@ -25,10 +25,10 @@
  *
  * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses;
  * bytes that an index may reach, in loops that are not written out. All variables of a function stay if an access is not known to remain inside its own, or
- * if a loop would be left with arithmetic on constants (transform/miscounted.h). So do those that take more registers than a
- * thread has. */
+ * if a loop would be left with arithmetic on constants (transform/miscounted.h). So do those whose slots take more registers at
+ * once than a thread has (lifetimes.c). */
 #include "phase/local_to_registers/iterations.h"
-#include "phase/local_to_registers/slots.h"
+#include "phase/local_to_registers/lifetimes.h"
 #include "base/bound.h"
 #include "target/ptxas.h"
 #include "transform/miscounted.h"
@@ -38,7 +38,7 @@ enum { CHOICES = 4 /* the most attempts to find which loops are to be written ou
 /* ---- what is worth it ------------------------------------------------------------------------------------------ */
 
 typedef struct Worth {
-    u32 words;     /* that the slots take which some load reads */
+    u32 words;     /* that its slots take at once */
     u32 accesses;  /* that go */
     u32 first;     /* the first one of them */
     bool is_new;   /* ptxas would leave one in memory */
@@ -69,9 +69,9 @@ static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
         w->all_goes &= !a->stays;
         w->is_new |= a->stays || is_left_by_ptxas(l, s, a);
     }
-    for (u32 k = 0; k < s->slots.n; k++)
-        if (s->slots.v[k].is_read)
-            worth[s->slots.v[k].variable].words += local_slot_words(&s->slots.v[k]);
+    const u32 *words = local_lifetimes_words(l, s);
+    for (u32 v = 0; v < l->variables.n; v++)
+        worth[v].words = words[v];
     return worth;
 }
 
@@ -166,7 +166,7 @@ static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet 
         if (why && at)
             phase_declined(run, "DeclinedLocal", "LocalKept", at, "%s stays in local memory: %s", name_of(l, v), why);
         if (why || !phase_rewrite_at(run, "LocalToRegisters", l->accesses.v[w->first].i,
-                                     "%s%s: %u loads and stores go, and its slots take %u registers of 32 bits",
+                                     "%s%s: %u loads and stores go, and its slots take %u registers of 32 bits at once",
                                      name_of(l, v), w->all_goes ? "" : " in part", w->accesses, w->words))
             continue;
         any = true;

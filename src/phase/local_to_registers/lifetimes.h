@@ -1,0 +1,11 @@
+/* How many registers the slots of a variable take at once: a slot takes none between its last load and the next store of all of it. */
+#ifndef PTXOPT_PHASE_LOCAL_TO_REGISTERS_LIFETIMES_H
+#define PTXOPT_PHASE_LOCAL_TO_REGISTERS_LIFETIMES_H
+
+#include "phase/local_to_registers/slots.h"
+
+/* The most 32-bit registers, by variable, that its slots take together at a program point. A bounded number of steps for all; beyond,
+ * those of all slots that some load reads. */
+u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s);
+
+#endif
