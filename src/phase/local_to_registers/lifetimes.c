@@ -22,6 +22,7 @@ typedef struct Lifetimes {
     FnvMap use_of;  /* by slot and block: the place in uses, plus 1 */
     u32 *first_use; /* by slot: the same */
     u32 *words_out; /* by Block.id: of the variable that is looked at, live at the block's end */
+    u32 *all_out;   /* the same of all variables */
     VEC(const Block *) touched, work;
     Marks seen; /* by Block.id */
     u32 steps;
@@ -159,6 +160,7 @@ static u32 most_words(Lifetimes *t, Ascent *up, u32 first, u32 last, const u32 *
     climb(t, up, last, earlier);
     for (; t->touched.n; t->touched.n--) {
         u32 *words = &t->words_out[vec_last(&t->touched)->id];
+        t->all_out[vec_last(&t->touched)->id] += *words;
         note_most(up, *words);
         *words = 0;
     }
@@ -178,6 +180,20 @@ static u32 *last_accesses(const LocalVariables *l, u32 **earlier)
     return last;
 }
 
+/* The most that are live together of all variables. */
+static u32 most_of_all(Lifetimes *t, Ascent *up)
+{
+    u32 n = t->l->accesses.n, *earlier = arena_array(t->l->an->scratch, u32, n);
+    for (u32 k = 0; k < n; k++)
+        earlier[k] = k;
+    up->most = 0;
+    for (u32 b = 0; b < t->l->fn->blocks.n; b++)
+        note_most(up, t->all_out[b]);
+    t->words_out = t->all_out;
+    climb(t, up, n, earlier);
+    return up->most;
+}
+
 static void free_lifetimes(Lifetimes *t)
 {
     vec_free(&t->uses);
@@ -186,7 +202,7 @@ static void free_lifetimes(Lifetimes *t)
     fnvmap_free(&t->use_of);
 }
 
-u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s)
+u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s, u32 *together)
 {
     Arena *arena = l->an->scratch;
     u32 blocks = l->fn->blocks.n, slots = s->slots.n, *words = arena_array(arena, u32, l->variables.n), *earlier;
@@ -195,6 +211,7 @@ u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s)
     Ascent up = {.known = marks_new(arena, slots), .live = bitset_new(arena, slots)};
     const u32 *last = last_accesses(l, &earlier);
     t.seen = marks_new(arena, blocks);
+    t.all_out = arena_array(arena, u32, blocks);
     add_uses(&t);
     u32 slot = 0;
     while (slot < slots && WITHIN(LIFETIME_STEPS, t.steps <= LIFETIME_STEPS)) {
@@ -202,6 +219,7 @@ u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s)
         slot = most_words(&t, &up, slot, last[variable], earlier);
         words[variable] = up.most;
     }
+    *together = slot < slots ? UINT32_MAX : most_of_all(&t, &up);
     for (; slot < slots; slot++)
         words[slot_at(&t, slot)->variable] += slot_at(&t, slot)->is_read ? local_slot_words(slot_at(&t, slot)) : 0;
     free_lifetimes(&t);

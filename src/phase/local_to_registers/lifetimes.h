@@ -4,8 +4,8 @@
 
 #include "phase/local_to_registers/slots.h"
 
-/* The most 32-bit registers, by variable, that its slots take together at a program point. A bounded number of steps for all; beyond,
- * those of all slots that some load reads. */
-u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s);
+/* The most 32-bit registers, by variable, that its slots take together at a program point; *together becomes the most that those of all
+ * variables take. This takes a bounded number of steps. Beyond it, all slots that some load reads count, and *together is UINT32_MAX. */
+u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s, u32 *together);
 
 #endif

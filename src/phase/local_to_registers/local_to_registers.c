@@ -56,7 +56,8 @@ static bool is_left_by_ptxas(const LocalVariables *l, const LocalSlots *s, const
     return false;
 }
 
-static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
+/* *together: the registers that the slots of all variables take at once. */
+static Worth *find_worth(LocalVariables *l, const LocalSlots *s, u32 *together)
 {
     Worth *worth = arena_array(l->an->scratch, Worth, l->variables.n);
     for (u32 v = 0; v < l->variables.n; v++)
@@ -69,17 +70,18 @@ static Worth *find_worth(LocalVariables *l, const LocalSlots *s)
         w->all_goes &= !a->stays;
         w->is_new |= a->stays || is_left_by_ptxas(l, s, a);
     }
-    const u32 *words = local_lifetimes_words(l, s);
+    const u32 *words = local_lifetimes_words(l, s, together);
     for (u32 v = 0; v < l->variables.n; v++)
         worth[v].words = words[v];
     return worth;
 }
 
-/* 32-bit registers of a thread that are free at every point of the function. */
-static u32 free_words(const LocalVariables *l)
+/* 32-bit registers of a thread that are free at every point of the function; any number, if all slots have room in them together. */
+static u32 free_words(const LocalVariables *l, u32 together)
 {
     u32 limit = ptxas_thread_registers(l->fn), most = live_most_words(an_live(l->an), limit, l->an->scratch);
-    return most < limit ? limit - most : 0;
+    u32 room = most < limit ? limit - most : 0;
+    return together <= room ? UINT32_MAX : room;
 }
 
 /* Whether some variable goes if there are registers for it, so that it matters how many are free. */
@@ -154,10 +156,12 @@ static const char *name_of(const LocalVariables *l, const LocalVariable *v)
 }
 
 /* Decides about each variable. goes: its slots become registers; gone: nothing else is left of it. */
-static bool decide(LocalVariables *l, PhaseRun *run, const Worth *worth, BitSet *goes, BitSet *gone)
+static bool decide(LocalVariables *l, PhaseRun *run, const LocalSlots *s, BitSet *goes, BitSet *gone)
 {
+    u32 together;
+    const Worth *worth = find_worth(l, s, &together);
     bool any = false;
-    u32 room = some_may_go(l, worth) ? free_words(l) : 0;
+    u32 room = some_may_go(l, worth) ? free_words(l, together) : 0;
     for (u32 k = 0; k < l->variables.n; k++) {
         const LocalVariable *v = &l->variables.v[k];
         const Worth *w = &worth[k];
@@ -204,7 +208,7 @@ static bool rewrite(LocalVariables *l, PhaseRun *run)
         l->all_stay = "a loop would be left with constants alone, of which ptxas folds some wrongly";
     BitSet goes = bitset_new(l->an->scratch, l->variables.n), gone = bitset_new(l->an->scratch, l->variables.n);
     LocalSlots *s = local_slots_find(l);
-    bool any = decide(l, run, find_worth(l, s), &goes, &gone);
+    bool any = decide(l, run, s, &goes, &gone);
     if (any) {
         move_accesses(l, s, &goes);
         remove_addresses(l, &gone);
@@ -225,8 +229,9 @@ static BitSet find_gone(LocalVariables *l)
     if (l->all_stay || all_stay_alone(l) || makes_constant_loop(l))
         return gone;
     LocalSlots *s = local_slots_find(l);
-    const Worth *worth = find_worth(l, s);
-    u32 room = free_words(l);
+    u32 together;
+    const Worth *worth = find_worth(l, s, &together);
+    u32 room = free_words(l, together);
     for (u32 k = 0; k < l->variables.n; k++) {
         if (why_not(l, &l->variables.v[k], &worth[k], room))
             continue;
