@@ -14,7 +14,7 @@ rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp tests/guard/slow.ptx "$WORK/input"
-cp tests/sample.ptx "$WORK/input/good.ptx"
+{ cat tests/sample.ptx; sed "1,/^.address_size/d" tests/guard/tails.ptx; } >"$WORK/input/good.ptx"
 ln -s "$BUILD/ptxopt-faulty" "$WORK/input/ptxopt-ptxas"
 cat >"$WORK/input/ptxas" <<'END'
 #!/bin/sh

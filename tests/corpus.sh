@@ -2,8 +2,9 @@
 # What ptxas makes of a corpus before and after ptxopt: how many kernels get better and worse (src/judge/machine/worse.h), and which
 # phase is to blame.
 # usage: [BUILD=build] [CORPUS=FOLDER|TARBALL] [PTXASES='FILE...'] [ARCHS='80 90'] [FLAGS=-O2] [JOBS_ASKED=N]
-#        [LIMIT=SECONDS] [NO_BLAME=1] [BEFORE_FLAGS=FLAGS] tests/corpus.sh
+#        [LIMIT=SECONDS] [NO_BLAME=1] [BEFORE_FLAGS=FLAGS] [RECORD=1 [RECORD_WITH=FOLDERS]] tests/corpus.sh
 # Before is the text as it came in, or what ptxopt makes of it with BEFORE_FLAGS.
+# RECORD: the judged sequence runs, and src/judge/guard/record.def is written anew, of this and other folders of such calls.
 # Ninja runs one job a core (JOBS_ASKED: so many), and only what changed since the last call. Nothing is downloaded; without a
 # corpus, ptxas or ninja nothing is measured, and that is said. Works in CORPUS_WORK, or $BUILD/corpus, and writes report.md and
 # worse.tsv there.
@@ -13,6 +14,10 @@ cd "$(dirname "$0")/.." || exit 1
 CORPUS=${CORPUS:-../shared/corpus/train.tar.xz}
 PTXASES=${PTXASES:-$PTXAS}
 ARCHS=${ARCHS:-80 90}
+# All that runs where ptxas judges, with a line for each rewrite.
+if [ -n "${RECORD:-}" ]; then
+    FLAGS="-O2 --opt-bisect-limit=-1 --enable=$("${PTXOPT:-$BUILD/ptxopt}" --list-phases | awk '$2 != "-O3" { print $1 }' | paste -sd,)"
+fi
 FLAGS=${FLAGS:--O2}
 PTXOPT=${PTXOPT:-$BUILD/ptxopt}
 WORK=${CORPUS_WORK:-$BUILD/corpus}
@@ -174,3 +179,9 @@ awk -F'\t' 'BEGIN { print "\n## Worse, by the phase without which it is not\n\n|
     { count[$1]++ } END { for (phase in count) printf "| %s | %d |\n", phase, count[phase] }' "$WORK/worse.tsv" >>"$WORK/report.md"
 cat "$WORK/report.md"
 echo "$WORK/report.md and $WORK/worse.tsv (blame, ptxas, target, file, kernel, verdict, rules, figures) are written"
+if [ -n "${RECORD:-}" ]; then
+    sh tests/record.sh "$WORK" ${RECORD_WITH:-} >/dev/null && echo 'src/judge/guard/record.def is written'
+elif commit=$(sed -n 's/^\/\* Of \([0-9a-f]*\) of .*/\1/p' src/judge/guard/record.def) && [ -n "$commit" ]; then
+    count=$(git rev-list --count "$commit"..HEAD -- src/phase src/transform src/target 2>/dev/null)
+    [ "${count:-0}" = 0 ] || echo "The guard's record is stale: $count commits have changed phases since $commit. RECORD=1 makes it anew."
+fi

@@ -75,6 +75,7 @@ struct PipelineConfig {
     const RemarkTaker *remark_taker; /* gets remarks in addition to the file; NULL: nobody */
     const char *build_name;          /* RemarkWriter.build_name */
     const char *dump_cfg;            /* a directory, made if need be; NULL: none */
+    int rewrites; /* a descriptor that takes a line PHASE NAME for each function that a phase changes; 0: nobody asks */
 };
 
 #endif

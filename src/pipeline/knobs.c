@@ -128,3 +128,24 @@ bool knob_parse_number(const char *text, i64 least, i64 most, i64 *number)
     *number = value;
     return true;
 }
+
+static bool is_initial(Knobs *knobs, const KnobInfo *knob)
+{
+    const void *at = knob_place(knobs, knob);
+    switch (knob->kind) {
+    case KNOB_FLAG: return *(const bool *)at == (knob->number != 0);
+    case KNOB_NUMBER: return *(const i64 *)at == knob->number;
+    case KNOB_TEXT: return *(const char *const *)at == knob->text;
+    case KNOB_CHOICE: return *(const u32 *)at == (u32)find_choice(knob->choices, knob->text);
+    }
+    return false;
+}
+
+bool knobs_are_initial(const Knobs *knobs)
+{
+    Knobs copy = *knobs;
+    for (const KnobInfo *knob = knob_row; knob < knob_row + COUNT_OF(knob_row); knob++)
+        if (!is_initial(&copy, knob))
+            return false;
+    return true;
+}

@@ -23,6 +23,8 @@ u32 knob_count(void);
 const KnobInfo *knob_info(u32 knob); /* 0 .. knob_count()-1 */
 
 void knobs_init(Knobs *knobs);
+/* Whether no knob has been turned. */
+bool knobs_are_initial(const Knobs *knobs);
 bool knob_is_set(Knobs *knobs, const KnobInfo *knob); /* whether the flag is set */
 void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
 /* Sets a number, text or choice; false: the knob does not take this value. The text must stay. */

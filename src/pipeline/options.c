@@ -48,15 +48,17 @@ static void take_bisect_limit(OptionParser *parser, const char *text)
         option_complain(parser, "--opt-bisect-limit takes a number of rewrites or -1, not '%s'", text);
 }
 
-/* Reads the word of --guard: on, off, search, or the path of a ptxas. `search` may be given beside a path. */
+/* Reads the word of --guard: on, off, search, all, or the path of a ptxas. `search` and `all` may be given beside a path. */
 static void take_guard(Options *options, const char *word)
 {
-    bool off = word && strcmp(word, "off") == 0, search = word && strcmp(word, "search") == 0;
+    bool off = word && strcmp(word, "off") == 0, search = word && strcmp(word, "search") == 0,
+         all = word && strcmp(word, "all") == 0;
     options->guard_off = off;
     options->guard_search = !off && (search || options->guard_search);
+    options->guard_all = !off && (all || options->guard_all);
     if (off)
         options->guard_by = NULL;
-    else if (search)
+    else if (search || all)
         options->guard_by = options->guard_by ? options->guard_by : "";
     else
         options->guard_by = word && strcmp(word, "on") != 0 ? word : "";

@@ -114,6 +114,16 @@ static void end_run(PhaseRun *run)
     fnvmap_free(&run->said);
 }
 
+static void note_change(const Runner *runner, PhaseStats *stats, const PhaseRun *run)
+{
+    if (stats->last_changed == run->fn)
+        return;
+    stats->changed++;
+    stats->last_changed = run->fn;
+    if (runner->config->rewrites)
+        dprintf(runner->config->rewrites, "%s %s\n", run->phase, run->fn->name->text);
+}
+
 /* Calls a phase once. Each call has its own arena, because in a large function the next one needs the memory. */
 static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
@@ -137,10 +147,8 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     an->scratch = run->arena = NULL;
     stats->calls++;
     stats->in_vain += result == PHASE_UNCHANGED;
-    if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
-        stats->changed++;
-        stats->last_changed = run->fn;
-    }
+    if (result != PHASE_UNCHANGED)
+        note_change(runner, stats, run);
     stats->seconds += seconds_but_for_analyses(runner, an) - start;
     return result;
 }

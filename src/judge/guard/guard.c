@@ -28,6 +28,8 @@ static bool make_best(Guard *guard)
 {
     Trial *const best = &guard->best;
     forget_best(guard);
+    if (guard->rewrites.fd >= 0 && !scratch_clear(&guard->rewrites))
+        return false;
     if (guard->delivery) {
         best->text = guard->delivery->text;
         if (!scratch_clear(&best->text))
@@ -51,14 +53,16 @@ static void leave_alone(Guard *guard, u32 group, const GuardVerdict *verdict)
     guard_hold_back(guard, verdict->name, "left alone", verdict->why);
 }
 
-/* Leaves alone what is known to be worse; whether there was any. Of what nothing is known, ptxas is to be asked. */
+/* Leaves alone what is known to be worse; whether there was any. Of what nothing is known, ptxas is to be asked, unless the record says
+ * that there is no risk: then not even what is remembered counts, so that all builds give the same bytes. */
 static bool apply_verdicts(Guard *guard, bool *asks)
 {
     bool any = false;
     *asks = false;
     for (u32 g = 0; g < guard->parts.groups; g++) {
-        const GuardVerdict *verdict = guard->changed[g] ? verdict_find(guard, g) : NULL;
-        guard->asked[g] = guard->changed[g] && !verdict;
+        bool matters = guard->changed[g] && guard->risky[g];
+        const GuardVerdict *verdict = matters ? verdict_find(guard, g) : NULL;
+        guard->asked[g] = matters && !verdict;
         *asks |= guard->asked[g];
         if (!verdict || !verdict->name)
             continue;
@@ -161,6 +165,7 @@ static const char *judge_texts(Guard *guard)
             return NULL;
         if (!guard_compare(guard, guard->best.text.path))
             return guard_no_parts;
+        risk_find(guard);
         bool asks, again = apply_verdicts(guard, &asks);
         if (!again && !asks)
             return NULL;
@@ -226,6 +231,12 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     trial_init(&guard.best);
     guard.assembler = assembler_start(arena, command, options->guard_limit);
     guard.assembler.asks = true;
+    guard.rewrites.fd = -1;
+    if (delivery)
+        guard.rewrites = delivery->rewrites;
+    else
+        (void)scratch_open(&guard.rewrites);
+    options->pipeline.rewrites = guard.rewrites.fd > 0 ? guard.rewrites.fd : 0;
     if (delivery)
         guard.best.text = delivery->text;
     result.trouble = run(&guard);
@@ -236,6 +247,9 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     trial_end(&guard.original);
     forget_best(&guard);
     assembler_end(&guard.assembler);
+    options->pipeline.rewrites = 0;
+    if (!delivery)
+        scratch_close(&guard.rewrites);
     vec_free(&guard.verdicts);
     parts_free(&guard.parts);
     parts_free(&guard.made);

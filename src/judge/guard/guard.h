@@ -22,6 +22,7 @@ typedef struct GuardResult {
 typedef struct GuardDelivery {
     Scratch text;              /* holds what the options make of the input; then what of it is to be delivered */
     Scratch cubin, out, error; /* its machine code, if that has been judged, and what ptxas said of it */
+    Scratch rewrites;          /* lines PHASE NAME, as of PipelineConfig, of that text; not open: not known */
 } GuardDelivery;
 
 /* Judges what the options make of options->input: options->pipeline.withheld is then what to optimize with. Of kernels that changed, those

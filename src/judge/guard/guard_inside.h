@@ -23,6 +23,8 @@ typedef struct Guard {
     Parts parts, made; /* of the original, and of what it is compared with */
     bool *changed;     /* by group of parts */
     bool *asked;       /* by group: ptxas has to be asked about it */
+    bool *risky;       /* by group: ptxas may be asked about it */
+    Scratch rewrites;  /* lines PHASE NAME: what was rewritten in the best text; not open: not known */
     Cache cache;
     u64 context; /* hash of what is the same for all verdicts of a run */
     VEC(GuardVerdict) verdicts;
@@ -45,6 +47,11 @@ const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cu
 
 /* Puts what is done about a function that is worse into the result. */
 void guard_hold_back(Guard *guard, const char *name, const char *how, const char *why);
+
+/* ---- the record (risk.c) ---- */
+
+/* Finds out which of the groups that changed are at risk of being worse. */
+void risk_find(Guard *guard);
 
 /* ---- verdicts (verdict.c) ---- */
 

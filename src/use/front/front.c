@@ -64,7 +64,7 @@ static void take_mode(Front *front)
 /* Takes PTXOPT_GUARD for an option. */
 static void take_guard(Front *front)
 {
-    static char words[][16] = {"--guard=on", "--guard=off", "--guard=search"};
+    static char words[][16] = {"--guard=on", "--guard=off", "--guard=search", "--guard=all"};
     const char *text = getenv("PTXOPT_GUARD");
     if (!text || !*text)
         return;
@@ -73,7 +73,7 @@ static void take_guard(Front *front)
             vec_push(&front->flags, words[i]);
             return;
         }
-    fail(front, "PTXOPT_GUARD takes on, off or search, not '%s'", text);
+    fail(front, "PTXOPT_GUARD takes on, off, search or all, not '%s'", text);
 }
 
 static void take_ptxas_limit(Front *front, const char *input)
@@ -426,6 +426,8 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
     if (!scratch_open(&text) || !scratch_open(&messages))
         give_up(front, "no temporary file", NULL);
     bool done = false;
+    if (front->options.guard_by && scratch_open(&front->rewrites))
+        front->options.pipeline.rewrites = front->rewrites.fd;
     const char *reason = run_optimizer(front, input, text.path, &messages);
     if (!reason && front->options.guard_by && !text_equals_file(&text, input))
         reason = front_guard(front, &text, &messages, &done);
@@ -515,7 +517,11 @@ bool front_is_name(const char *name)
 
 int front_main(int argc, char **argv)
 {
-    Front front = {.invoked = argv[0], .name = real_base_name(argv[0]), .records = {.fd = -1}, .advice = {.fd = -1}};
+    Front front = {.invoked = argv[0],
+                   .name = real_base_name(argv[0]),
+                   .records = {.fd = -1},
+                   .advice = {.fd = -1},
+                   .rewrites = {.fd = -1}};
     front.cicc = strcmp(front.name, launcher_of_cicc) == 0;
     front.launcher = front.cicc || strcmp(front.name, launcher_of_ptxas) == 0;
     front.again = real_enter();

@@ -28,6 +28,7 @@ typedef struct Front {
     const char *remarks, *remarks_folder; /* the file of --remarks and the folder of PTXOPT_REMARKS; NULL: none */
     const char *records_of;               /* the text that they are about */
     Scratch records, advice;              /* what goes there; remarks about ptxas, as FrontLog has them */
+    Scratch rewrites;                     /* for the guard: GuardDelivery.rewrites */
     FunctionCounts *counts;               /* shared with the optimizer's process; functions 0: it has not ended well */
     RemarkTaker taker;
     FrontLog log;

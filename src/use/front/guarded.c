@@ -114,7 +114,7 @@ static const char *take_verdict(Front *front, GuardFiles *files, int status, con
 
 const char *front_guard(Front *front, const Scratch *text, Scratch *messages, bool *done)
 {
-    GuardFiles files = {.delivery = {*text, {.fd = -1}, {.fd = -1}, {.fd = -1}}, .told = {.fd = -1}};
+    GuardFiles files = {.delivery = {*text, {.fd = -1}, {.fd = -1}, {.fd = -1}, front->rewrites}, .told = {.fd = -1}};
     const char *trouble = "no temporary file";
     double start = clock_now();
     *done = false;

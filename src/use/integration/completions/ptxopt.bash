@@ -15,7 +15,7 @@ _ptxopt_values()
     --disable | --enable | --phases | --stop-after | --print-before | --print-after) ptxopt --list-phases 2>/dev/null | cut -d' ' -f1 ;;
     --assume) ptxopt --help-hidden 2>/dev/null | sed -n '/^Promises/,/^$/s/^  \([a-z0-9-]*\).*/\1/p' ;;
     --prove) echo report revert strict ;;
-    --guard) echo off search ;;
+    --guard) echo off search all ;;
     --stats) echo json ;;
     --format) echo text markdown html json ;;
     --layout-invert) echo never new always ;;

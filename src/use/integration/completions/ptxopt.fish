@@ -20,5 +20,5 @@ for option in disable enable phases stop-after print-before print-after
 end
 complete -c ptxopt -l assume -x -a '(__fish_append , (__ptxopt_promises))'
 complete -c ptxopt -l prove -x -a 'report revert strict'
-complete -c ptxopt -l guard -x -a 'off search'
+complete -c ptxopt -l guard -x -a 'off search all'
 complete -c ptxopt-report -l format -x -a 'text markdown html json'
