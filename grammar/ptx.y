@@ -221,7 +221,7 @@ trait: T_NORETURN                   { lower_noreturn(p); }
     | T_BLOCK_SHAPE T_INTEGER ',' T_INTEGER ',' T_INTEGER
         { lower_block_shape(p, $1, 0, $2, @2); lower_block_shape(p, $1, 1, $4, @4); lower_block_shape(p, $1, 2, $6, @6); }
     | T_PERFORMANCE
-    | T_PERFORMANCE integers        { lower_performance(p, $1, $2); }
+    | T_PERFORMANCE integers        { lower_performance(p, $1, $2, join(@1, @2)); }
     | T_PERFORMANCE T_STRING
     ;
 integers: T_INTEGER | integers ',' T_INTEGER { $$ = $1; };

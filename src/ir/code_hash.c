@@ -157,6 +157,9 @@ static u64 code_hash(const Function *fn)
     CodeHash h = {.fn = fn, .block = mem_zalloc(fn->blocks.n * sizeof *h.block), .hash = FNV_BASIS};
     find_edges(&h);
     mark_continuation(&h);
+    add(&h, fn->tuning.spills_to_shared);
+    add(&h, fn->tuning.most_threads.value);
+    add(&h, (u64)fn->tuning.least_ctas.value << 32 | fn->tuning.most_registers.value);
     for_each_chain(&h, number);
     for_each_chain(&h, add_block);
     vec_free(&h.work);

@@ -1,6 +1,6 @@
-/* Whether a function still has the code that was parsed, for a ptxas that cleans up. Labels, jumps to the next block, empty
- * or unreachable blocks, and the splitting of a block do not count. The order of the blocks does, and so does which
- * successor of a branch is taken. */
+/* Whether a function still has the code and the directives that were parsed, for a ptxas that cleans up. Labels, jumps to the
+ * next block, empty or unreachable blocks, and the splitting of a block do not count. The order of the blocks does, and so
+ * does which successor of a branch is taken. */
 #ifndef PTXOPT_IR_CODE_HASH_H
 #define PTXOPT_IR_CODE_HASH_H
 

@@ -373,6 +373,20 @@ Block *block_clone(Block *b)
     return copy;
 }
 
+void edit_set_directive(Function *fn, Directive *d, u32 value)
+{
+    assert(fn->is_entry && value);
+    d->value = value;
+    d->made = fn->changed = true;
+    fn_code_changed(fn);
+}
+
+void edit_spill_to_shared(Function *fn)
+{
+    fn->tuning.spills_to_shared = fn->changed = true;
+    fn_code_changed(fn);
+}
+
 void edit_revert(Function *fn)
 {
     fn->changed = false;

@@ -80,6 +80,11 @@ void edit_layout(Function *fn);
  * are then those that the printed text would be parsed as. Answers whether there were any. */
 bool edit_places(Function *fn);
 
+/* Gives fn a directive for ptxas in front of its body. d: one of its own. */
+void edit_set_directive(Function *fn, Directive *d, u32 value);
+/* Gives fn the pragma by which ptxas spills to shared memory. */
+void edit_spill_to_shared(Function *fn);
+
 /* Makes the function print as its own text, whatever phases did to it. */
 void edit_revert(Function *fn);
 

@@ -238,13 +238,22 @@ typedef enum Epoch {
     EPOCHS
 } Epoch;
 
+/* A directive for ptxas in front of a kernel's body. */
+typedef struct Directive {
+    u32 value; /* 0: there is none */
+    bool made; /* by edit_set_directive: it prints with this value */
+    Span text; /* empty: the source has none */
+} Directive;
+
 /* What its performance-tuning directives say. */
 typedef struct Tuning {
     i32 block_shape[3]; /* .reqntid, or .maxntid; 0: unknown */
     bool shape_exact;   /* from .reqntid */
     bool has_noreturn;
-    u32 least_ctas;     /* .minnctapersm; 0: none */
-    u32 most_registers; /* .maxnreg; 0: none */
+    bool spills_to_shared;    /* a phase made .pragma "enable_smem_spilling" */
+    Directive most_threads;   /* .maxntid, if a phase made it: no analysis reads it */
+    Directive least_ctas;     /* .minnctapersm */
+    Directive most_registers; /* .maxnreg */
 } Tuning;
 
 /* What src/ir notes while a function is made and changed. */

@@ -397,6 +397,49 @@ static void emit_block(BodyPrinter *b, const Block *block)
 
 /* ---- functions and modules ------------------------------------------------------------------------------------- */
 
+static void emit_directive(Printer *p, const char *name, const Directive *d)
+{
+    emit_cstr(p, name);
+    printer_text(p, " ", 1);
+    printer_unsigned(p, d->value);
+}
+
+/* Prints the source up to a directive, and what a phase made of that. Answers how far the source is printed. */
+static u32 emit_replaced(Printer *p, u32 at, const char *name, const Directive *d)
+{
+    if (!d->made || !has_text(d->text))
+        return at;
+    printer_source(p, at, d->text.beg);
+    emit_directive(p, name, d);
+    return d->text.end;
+}
+
+static void emit_added(Printer *p, const char *name, const Directive *d)
+{
+    if (!d->made || has_text(d->text))
+        return;
+    emit_directive(p, name, d);
+    printer_text(p, "\n", 1);
+}
+
+/* Prints all in front of the body. A directive that a phase made stands where the source has it, or before the brace. */
+static void emit_header(Printer *p, const Function *fn)
+{
+    static const char threads[] = ".maxntid", ctas[] = ".minnctapersm", registers[] = ".maxnreg";
+    bool registers_first = fn->tuning.most_registers.text.beg < fn->tuning.least_ctas.text.beg;
+    u32 at = fn->text.beg;
+    if (registers_first)
+        at = emit_replaced(p, at, registers, &fn->tuning.most_registers);
+    at = emit_replaced(p, at, ctas, &fn->tuning.least_ctas);
+    if (!registers_first)
+        at = emit_replaced(p, at, registers, &fn->tuning.most_registers);
+    printer_source(p, at, fn->open.beg);
+    emit_added(p, threads, &fn->tuning.most_threads);
+    emit_added(p, ctas, &fn->tuning.least_ctas);
+    emit_added(p, registers, &fn->tuning.most_registers);
+    printer_source(p, fn->open.beg, fn->open.end);
+}
+
 static void emit_body(Printer *p, Function *fn, bool reprint)
 {
     BodyPrinter b = {.p = p, .fn = fn, .reprint = reprint};
@@ -404,8 +447,13 @@ static void emit_body(Printer *p, Function *fn, bool reprint)
     place_tables(&b);
     locs_begin(&b.locs, fn);
     b.next_decl = mem_alloc(fn->scopes.n * sizeof *b.next_decl);
-    printer_source(p, fn->text.beg, fn->open.end);
+    emit_header(p, fn);
     end_item(&b, fn->open.end);
+    if (fn->tuning.spills_to_shared) {
+        begin_line(&b, "\t");
+        emit_cstr(p, ".pragma \"enable_smem_spilling\";");
+        end_line(&b);
+    }
     emit_scope_contents(&b, 0);
     for_each_block(block, fn)
         emit_block(&b, block);

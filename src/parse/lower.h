@@ -201,7 +201,7 @@ void lower_function_name(Lower *p, Span name);
 void lower_parameter(Lower *p, Span name, bool is_return);
 /* A performance directive, and the first number that follows it. */
 enum { DIRECTIVE_OTHER, DIRECTIVE_MINNCTAPERSM, DIRECTIVE_MAXNREG };
-void lower_performance(Lower *p, u32 directive, Val v);
+void lower_performance(Lower *p, u32 directive, Val v, Span at);
 void lower_block_shape(Lower *p, u32 which, u32 dimension, Val v, Span at);
 void lower_noreturn(Lower *p);
 void lower_body_begin(Lower *p, Span brace);

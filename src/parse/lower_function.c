@@ -97,13 +97,13 @@ void lower_block_shape(Lower *p, u32 which, u32 dimension, Val v, Span at)
     fn->tuning.shape_exact = exact;
 }
 
-void lower_performance(Lower *p, u32 directive, Val v)
+void lower_performance(Lower *p, u32 directive, Val v, Span at)
 {
-    u32 n = v.i < 0 || v.i > UINT16_MAX ? UINT16_MAX : (u32)v.i;
+    Directive read = {.value = v.i < 0 || v.i > UINT16_MAX ? UINT16_MAX : (u32)v.i, .text = at};
     if (directive == DIRECTIVE_MINNCTAPERSM)
-        p->fn->tuning.least_ctas = n;
+        p->fn->tuning.least_ctas = read;
     else if (directive == DIRECTIVE_MAXNREG)
-        p->fn->tuning.most_registers = n;
+        p->fn->tuning.most_registers = read;
 }
 
 void lower_noreturn(Lower *p) { p->fn->tuning.has_noreturn = true; }

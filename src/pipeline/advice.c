@@ -47,7 +47,7 @@ static const Instr *find_setmaxnreg(const Function *fn)
 /* ptxas has to know how many registers a kernel begins with. */
 static void advise_on_setmaxnreg(RemarkWriter *writer, const Function *fn)
 {
-    bool counts = fn->tuning.most_registers || (fn->tuning.least_ctas && knows_block(fn));
+    bool counts = fn->tuning.most_registers.value || (fn->tuning.least_ctas.value && knows_block(fn));
     const Instr *at = fn->is_entry && !fn->untouchable.why && !counts ? find_setmaxnreg(fn) : NULL;
     if (at)
         advise(writer, "SetmaxnregIgnored", fn, at->text,
@@ -83,7 +83,7 @@ static void advise_on_spills(RemarkWriter *writer, Arena *arena, const PipelineC
     for (u32 k = 0; k < config->spills.n; k++)
         if (strcmp(config->spills.v[k].function, fn->name->text) == 0)
             advise(writer, "Spilled", fn, nowhere,
-                   advice_of_spill(arena, config->spills.v[k].bytes, fn->tuning.least_ctas > 1));
+                   advice_of_spill(arena, config->spills.v[k].bytes, fn->tuning.least_ctas.value > 1));
 }
 
 char *advice_of_spill(Arena *arena, u64 bytes, bool many_ctas)

@@ -33,6 +33,15 @@ static const KnobInfo knob_row[] = {
      .field = offsetof(Knobs, member),                          \
      .number = initial,                                         \
      .most = largest},
+#define PROMISED(member, owner, option, initial, largest, words) \
+    {.kind = KNOB_NUMBER,                                        \
+     .unsafe = true,                                             \
+     .phase = owner,                                             \
+     .name = option,                                             \
+     .help = words,                                              \
+     .field = offsetof(Knobs, member),                           \
+     .number = initial,                                          \
+     .most = largest},
 #define TEXT(member, owner, option, initial, words) \
     {.kind = KNOB_TEXT, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial},
 #define CHOICE(member, owner, option, initial, choice_words, words) \

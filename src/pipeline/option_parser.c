@@ -160,7 +160,7 @@ void option_take_knob(OptionParser *parser, int code, const char *argument)
     Knobs *knobs = &parser->options->pipeline.knobs;
     const char *word = parser->args.word;
     int len = (int)strcspn(word, "=");
-    if (parser->varies && knob->unsafe && on && !knob_is_set(knobs, knob))
+    if (parser->varies && knob->unsafe && on && !(knob->kind == KNOB_FLAG && knob_is_set(knobs, knob)))
         option_complain(parser, "%.*s is unsafe: the command line alone may switch it on", len, word);
     else if (knob->kind == KNOB_FLAG)
         knob_set_flag(knobs, knob, on);

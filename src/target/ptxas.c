@@ -143,11 +143,13 @@ u32 ptxas_registers(const Function *fn, RegId reg)
 u32 ptxas_thread_registers(const Function *fn)
 {
     enum { THREAD = 255, MULTIPROCESSOR = 65536, WARP = 32, STEP = 8 };
-    u64 most = fn->tuning.most_registers && fn->tuning.most_registers < THREAD ? fn->tuning.most_registers : THREAD;
+    u64 most = fn->tuning.most_registers.value && fn->tuning.most_registers.value < THREAD ? fn->tuning.most_registers.value
+                                                                                           : THREAD;
     if (fn->tuning.block_shape[0] <= 0)
         return (u32)most;
     u64 threads = (u64)fn->tuning.block_shape[0] * (u64)fn->tuning.block_shape[1] * (u64)fn->tuning.block_shape[2];
-    u64 ctas = fn->tuning.least_ctas ? fn->tuning.least_ctas : 1, room = (threads + WARP - 1) / WARP * WARP * ctas;
+    u64 ctas = fn->tuning.least_ctas.value ? fn->tuning.least_ctas.value : 1,
+        room = (threads + WARP - 1) / WARP * WARP * ctas;
     u64 each = MULTIPROCESSOR / room / STEP * STEP;
     return (u32)(each && each < most ? each : most);
 }

@@ -213,7 +213,7 @@ static void options_choose_phases(void **state)
     options_free(&options);
 
     assert_int_equal(parse_line(&options, "in.ptx -O3 --stop-after=clean-up", said, sizeof said), OPTIONS_RUN);
-    assert_int_equal(options.pipeline.sequence.n, 1);
+    assert_int_equal(options.pipeline.sequence.n, 2); /* levers, clean-up */
     options_free(&options);
 
     assert_int_equal(parse_line(&options, "in.ptx --passes=branch-folding --disable=branch-folding", said, sizeof said),

@@ -82,10 +82,10 @@ static u64 hash_named(const Module *m, const Function *fn)
 
 static void add_part(Parts *parts, const Module *m, const Function *fn)
 {
-    Str body = span_str(m, (Span){fn->open.beg, fn->close.end});
     vec_push(&parts->part, ((Part){
                                .name = arena_copy(&parts->arena, fn->name->text, fn->name->len),
-                               .body = body,
+                               .body = span_str(m, fn->text),
+                               .brace = fn->open.beg - fn->text.beg,
                                .hash = tuned_hash(fn),
                                .named = hash_named(m, fn),
                                .price = price_of(fn),
@@ -224,16 +224,20 @@ static bool write_rest(const Parts *parts, const bool *unnamed, Str rest, Scratc
     return good && scratch_write(to, from, (size_t)(end - from));
 }
 
-bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
+static bool write_nothing(const Part *part, Scratch *to)
 {
     static const char nothing[] = "{ ret; }";
+    return scratch_write(to, part->body.p, part->brace) && scratch_write(to, nothing, sizeof nothing - 1);
+}
+
+bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
+{
     bool *unnamed = find_unnamed(parts, bodies), good = scratch_open(to);
     for (u32 i = 0; i <= parts->part.n && good; i++) {
         good = write_rest(parts, unnamed, text_before(parts, i), to);
         if (i == parts->part.n)
             break;
-        Str body = bodies[i].p ? bodies[i] : (Str){nothing, sizeof nothing - 1};
-        good = good && scratch_write(to, body.p, body.len);
+        good = good && (bodies[i].p ? scratch_write(to, bodies[i].p, bodies[i].len) : write_nothing(&parts->part.v[i], to));
     }
     mem_free(unnamed);
     return good;

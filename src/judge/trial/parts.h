@@ -7,7 +7,8 @@
 
 typedef struct Part {
     const char *name;
-    Str body;  /* its braces and what is between them */
+    Str body;  /* all of its text: directives in front of the brace may change, too */
+    u32 brace; /* where the brace stands in it */
     u64 hash;  /* tuned_hash */
     u64 named; /* hash of the names that tuned_hash passes over and that mean something outside of the function */
     u64 price; /* machine instructions, by the price list */
@@ -35,8 +36,8 @@ typedef struct Parts {
 bool parts_read(Parts *parts, const char *path);
 void parts_free(Parts *parts);
 
-/* Writes the text with other bodies, by part; `p` NULL: nothing but a return, as an entry's. If there is such a body, variables
- * that are named nowhere else are left out. False if it cannot be written. */
+/* Writes the text with other bodies, by part; `p` NULL: its own down to the brace, and nothing but a return, as an entry's. If
+ * there is such a body, variables that are named nowhere else are left out. False if it cannot be written. */
 bool parts_write(const Parts *parts, const Str *bodies, Scratch *to);
 
 #endif
