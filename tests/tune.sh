@@ -14,11 +14,77 @@ rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp examples/merge_sort.clang.ptx "$WORK/input/in.ptx"
+cp examples/gemm_int8.nvcc.ptx "$WORK/input/int8.ptx"
 cp examples/bytecode.nvcc.ptx "$WORK/input/calls.ptx"
 cp examples/bfs.nvcc.ptx "$WORK/input/rounds.ptx" # some kernel is better with two variants together
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 
-# How the stand-in behaves: FAKE=crash, hang, refuse, garbage, short; with `some`, only over texts but the first one.
+# ptxas ignores setmaxnreg here (C7508) unless .minnctapersm stands beside .reqntid.
+cat >"$WORK/input/resize.ptx" <<'END'
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+.reqntid 384
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 128;
+    @%p1 bra PRODUCER;
+    setmaxnreg.inc.sync.aligned.u32 232;
+    st.global.u32 [%rd1], %r1;
+    bra END;
+PRODUCER:
+    setmaxnreg.dec.sync.aligned.u32 40;
+    st.global.u32 [%rd1+4], %r1;
+END:
+    ret;
+}
+END
+# spilling VERSION: a kernel that keeps 90 loaded numbers at a time, of which a block of 1024 threads spills some.
+spilling()
+{
+    printf '.version %s\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n.maxntid 1024\n{\n' "$1"
+    printf '.reg .f32 %%f<200>;\n.reg .b64 %%rd<2>;\nld.param.u64 %%rd1, [out];\n'
+    awk 'BEGIN { for (i = 0; i < 90; i++) print "ld.volatile.global.f32 %f" i ", [%rd1+" 4 * i "];"
+        for (i = 0; i < 90; i++) print "fma.rn.f32 %f" 100 + i % 50 ", %f" i ", %f" (i * 7 + 3) % 90 ", %f" (i * 11 + 5) % 90 ";\nst.volatile.global.f32 [%rd1+" 4 * i "], %f" 100 + i % 50 ";" }'
+    echo 'ret; }'
+}
+spilling 9.0 >"$WORK/input/spilling.ptx"
+# A loop that ptxas may not unroll, and one that it may.
+cat >"$WORK/input/rolled.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<6>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r2, [n];
+    mov.u32 %r1, 0;
+    mov.f32 %f1, 0f00000000;
+LOOP:
+    .pragma "nounroll";
+    ld.global.nc.f32 %f2, [%rd1];
+    fma.rn.f32 %f1, %f2, %f2, %f1;
+    add.s64 %rd1, %rd1, 4;
+    add.s32 %r1, %r1, 1;
+    setp.ne.s32 %p1, %r1, %r2;
+    @%p1 bra LOOP;
+    st.global.f32 [%rd2], %f1;
+    ret;
+}
+END
+
+# How the stand-in behaves: FAKE=crash, hang, refuse, garbage, short; with `some`, only over texts but the first one. FAKE=warn-lever
+# and refuse-lever: over texts with .minnctapersm.
 cat >"$WORK/input/ptxas" <<'END'
 #!/bin/sh
 out=
@@ -27,6 +93,11 @@ echo "$*" >>calls
 case ${FAKE:-} in some-*) [ "$(wc -l <calls)" -gt 1 ] && FAKE=${FAKE#some-} ;; esac
 echo begin >>times
 trap 'echo end >>times' EXIT
+for word; do case $word in /dev/fd/* | /proc/*/fd/*) grep -q minnctapersm "$word" && lever=1 ;; esac; done
+case ${FAKE:-}${lever:-} in
+warn-lever1) echo "ptxas FILE, line 3; warning : a lever" >&2 ;;
+refuse-lever1) echo "ptxas fatal   : no lever" >&2; exit 255 ;;
+esac
 case ${FAKE:-} in
 sleep) sleep 0.3; exit 255 ;;
 crash) kill -SEGV $$ ;;
@@ -58,6 +129,8 @@ case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --tune=./none in.ptx
 case_ 'so is ptxopt itself' 'ln -s "$BUILD/ptxopt" shadow; exits 1 ptxopt --tune=./shadow in.ptx -o o; says "ptxopt itself"'
 case_ 'a decision sets nothing unsafe' 'for o in --assume-in-bounds --ignore-call-safety --assume-in-b "-O3 --ignore-call-safety"; do bad_line "k 0123456789abcdef: $o" "[0-9]*" "--[a-z-]* is unsafe"; done
     bad_line "k 0123456789abcdef: --ignore-exits" 21 ".--ignore-exits. is neither"; bad_line "k 0123456789abcdef: --assume=in-bounds" 21 ".--assume=in-bounds. is neither"; echo "k 0123456789abcdef: -O1 --enable=stride-unroll" >d; exits 0 ptxopt --tuned=d in.ptx -o o; echo "k 0123456789abcdef: --no-assume-in-bounds --assume-1d-blocks" >d; exits 0 ptxopt --tuned=d in.ptx -o o; echo "k 0123456789abcdef: --assume-in-bounds" >d; exits 0 ptxopt --assume-in-bounds --tuned=d in.ptx -o o'
+case_ 'nor does it promise a block size, even a smaller one' 'bad_line "k 0123456789abcdef: --block-size=64" 21 "--block-size is unsafe"; exits 1 ptxopt --block-size=128 --tuned=d in.ptx -o o; says "is unsafe"
+    exits 1 ptxopt --block-size=1025 in.ptx; says "from 0 to 1024"; exits 1 ptxopt --block-size=x in.ptx; says "takes a number"'
 case_ 'options that contradict' 'exits 1 ptxopt --tune --guard in.ptx; says "--guard is for other runs"; exits 1 ptxopt --tune --tuned=d in.ptx; says "one of them is enough"
     exits 1 ptxopt --tune-out=d in.ptx; says "needs --tune or --tune-read"; exits 1 ptxopt --tune-ninja=d in.ptx; says "needs --tune"
     exits 1 ptxopt --tune --tune-read=d in.ptx; says "asks no ptxas"; exits 1 ptxopt --tune --tune-jobs=0 in.ptx; says "--tune-jobs takes a number of processes"
@@ -88,6 +161,25 @@ if [ -z "$PTXAS" ]; then
 else
     export REAL="$PTXAS"
     (cd "$WORK/input" && "$BUILD/ptxopt" --tune="$PTXAS" --tune-jobs="$JOBS" --tune-out=best.tuned in.ptx -o best.ptx 2>best.said)
+    case_ 'setmaxnreg that ptxas ignores gets the line that makes it count' 'exits 0 ptxopt --tune=./ptxas --tune-out=d resize.ptx -o o; says ".k. is tuned with --levers-min-ctas=1: .*setmaxnreg obeyed 0 to 2"; grep -qx ".minnctapersm 1" o; grep -q "^k [0-9a-f]*: -O2 --levers-min-ctas=1 #" d
+        export PATH=/nonexistent; "$BUILD/ptxopt" --tuned=d resize.ptx -o p; /usr/bin/cmp o p'
+    case_ 'a front applies that, unless the command line decides about registers' 'exits 0 ptxopt --tune=./ptxas --tune-out=d resize.ptx -o best.ptx
+        for option in -O3 -maxrregcount=64 -minnctapersm=1 -c; do "$REAL" -arch=sm_90a $option best.ptx -o best; "$REAL" -arch=sm_90a $option resize.ptx -o plain
+            exits 0 "$BUILD/ptxopt-ptxas" --tuned=d -- "$REAL" -arch=sm_90a $option resize.ptx -o o; if [ $option = -O3 ]; then cmp o best; not cmp -s o plain; else cmp o plain; fi; done'
+    case_ 'where the registers do not suffice, it stays ignored' 'sed s/232/240/ resize.ptx >x.ptx; exits 0 ptxopt --tune=./ptxas x.ptx -o o; not grep -q minnctapersm o; says "0 of 1 kernels tuned"'
+    case_ 'a lever that ptxas warns of is no choice, and said once' 'FAKE=warn-lever exits 0 ptxopt --tune=./ptxas resize.ptx -o o; not grep -q minnctapersm o; says "note: --levers-min-ctas=1 is no choice: ptxas says: warning : a lever"; [ "$(grep -c "is no choice" said)" = 1 ]'
+    case_ 'so is one that it refuses' 'FAKE=refuse-lever exits 0 ptxopt --tune=./ptxas resize.ptx -o o; not grep -q minnctapersm o; says "note: --levers-min-ctas=1 is no choice: ptxas says: fatal   : no lever"; [ "$(grep -c "is no choice" said)" = 1 ]'
+    case_ 'so is one that it ignores' 'sed /setmaxnreg/d resize.ptx >x.ptx; exits 0 ptxopt --tune=./ptxas x.ptx -o o; not grep -q minnctapersm o; says "note: --levers-min-ctas=1 is no choice: ptxas makes the same of every kernel"; [ "$(grep -c "is no choice" said)" = 1 ]'
+    case_ 'a loop that should be unrolled loses its pragma' 'exits 0 ptxopt --tune=./ptxas --tune-out=d rolled.ptx -o o; says "is tuned with .*--levers-unrolled"; not grep -q pragma o; ptxopt --tuned=d rolled.ptx | cmp - o'
+    if "$REAL" -arch=sm_80 "$WORK/input/spilling.ptx" -o "$WORK/spilling.cubin" 2>"$WORK/spilling.said"; then
+        case_ 'spills go to shared memory, where that is allowed' 'exits 0 ptxopt --tune=./ptxas --tune-out=d spilling.ptx -o o; says "is tuned with .*--levers-shared-spills"; grep -q "pragma .enable_smem_spilling.;" o; "$REAL" -arch=sm_80 o -o o.cubin; ptxopt --tuned=d spilling.ptx | cmp - o
+            sed "s/^.visible/.extern .shared .align 16 .b8 room[];\n&/" spilling.ptx >x.ptx; exits 0 ptxopt --tune=./ptxas x.ptx -o o; not grep -q smem_spilling o'
+    else
+        echo 'skip spills to shared memory: this ptxas does not know .version 9.0'
+    fi
+    case_ 'a decision to write .maxntid writes what the command line promises, or nothing' 'sed /reqntid/d resize.ptx >x.ptx; exits 0 ptxopt --tune=./ptxas --tune-out=d x.ptx -o o; sed "s/: -O2.*/: --levers-max-threads/" d >e; grep -q max-threads e
+        ptxopt --tuned=e x.ptx -o o; cmp o x.ptx; ptxopt --tuned=e --block-size=96 x.ptx -o o; grep -qx ".maxntid 96" o'
+    case_ 'registers are bounded in steps of eight where that gains' 'exits 0 ptxopt --tune=./ptxas --tune-out=d int8.ptx -o o; says "is tuned with .*--levers-max-registers=[0-9]*"; grep -qx ".maxnreg [0-9]*" o; ptxopt --tuned=d int8.ptx | cmp - o'
     case_ 'some kernel is tuned, and none is worse than with -O2, nor than the input' 'cat best.said; grep -q "is tuned with" best.said; not cmp -s best.ptx want.ptx; not_worse want.ptx best.ptx; not_worse in.ptx best.ptx'
     case_ 'the decisions give the same bytes without ptxas' 'export PATH=/nonexistent; "$BUILD/ptxopt" --tuned=best.tuned in.ptx -o o; /usr/bin/cmp o best.ptx' 
     case_ 'other jobs, the same decisions' 'ptxopt --tune=./ptxas --tune-jobs=3 --tune-out=d in.ptx -o o; cmp d best.tuned; cmp o best.ptx'

@@ -141,6 +141,7 @@ static void say_decisions(Tune *tune)
         fprintf(stderr, "ptxopt: note: '%s' is tuned with %s: %s\n", part->name, group->tried.v[group->best].words,
                 describe(tune, part));
     }
+    tune_say_ignored(tune);
     fprintf(stderr, "ptxopt: note: %s: %u of %u kernels tuned, %u runs of ptxas\n", tune->options->input_name, tune->tuned,
             kernels, tune->assembler.runs);
 }
@@ -182,7 +183,7 @@ static ToolStatus write_ninja(Tune *tune)
     TrialTexts texts = {0};
     bool good = ninja_open(&ninja, &tune->arena, folder, &tune->assembler);
     for (u32 g = 0; g < tune->original.groups; g++)
-        tune->group[g].judged = tune->group[g].tried.n > 1 ? 0 : tune->group[g].tried.n;
+        tune->group[g].judged = tune_asks(tune, g) ? 0 : tune->group[g].tried.n;
     tune_plan_texts(tune, &texts);
     for (u32 i = 0; i < texts.n && good; i++) {
         good = tune_write_text(tune, texts.v[i]) && ninja_add(&ninja, &texts.v[i]->trial.text);
@@ -244,7 +245,7 @@ static const char *judge_base(Tune *tune)
     TrialTexts texts = {0};
     for (u32 g = 0; g < tune->original.groups; g++) {
         tune->group[g].judged = 1;
-        if (tune->group[g].tried.n < 2)
+        if (!tune_asks(tune, g))
             continue;
         if (tune->apart || texts.n == 0)
             vec_push(&texts, tune_new_text(tune));
@@ -254,6 +255,7 @@ static const char *judge_base(Tune *tune)
     const char *trouble = NULL;
     for (u32 i = 0; i < texts.n; i++) {
         tune_take_cubins(tune, texts.v[i]);
+        tune_note_said(tune, texts.v[i]);
         if (!tune->apart && !texts.v[i]->trial.read)
             trouble = clock_now() > tune->assembler.end && tune->assembler.end > 0
                           ? "the time of --tune-budget was over"
@@ -269,7 +271,7 @@ static void tune_rounds(Tune *tune)
     for (u32 round = 0; round < MOST_ROUNDS; round++) {
         TunePlans plans = {0};
         if (round > 0) {
-            tune_plan_next_round(tune, &plans, old_best);
+            tune_plan_next_round(tune, &plans, old_best, round == 1);
             for (u32 g = 0; g < tune->original.groups; g++)
                 old_best[g] = tune->group[g].best;
             tune_make_candidates(tune, &plans);
@@ -333,6 +335,7 @@ static void tune_end(Tune *tune)
         trial_end(&tune->texts.v[i]->trial);
     vec_free(&tune->texts);
     vec_free(&tune->asked);
+    vec_free(&tune->told);
     for (u32 g = 0; tune->group && g < tune->original.groups; g++)
         vec_free(&tune->group[g].tried);
     parts_free(&tune->original);

@@ -1,4 +1,4 @@
-/* Inside of --tune: candidates and the texts that they are assembled in (tune.c, tune_variants.c, tune_texts.c). */
+/* Inside of --tune: candidates and the texts that they are assembled in (tune.c, tune_variants.c, tune_levers.c, tune_texts.c). */
 #ifndef PTXOPT_JUDGE_TUNE_TUNE_H
 #define PTXOPT_JUDGE_TUNE_TUNE_H
 
@@ -11,7 +11,7 @@ typedef struct TuneCandidate {
     Str *bodies;       /* by part; only those of the group count */
     u64 hash;          /* of the bodies */
     u64 price;
-    const Cubin *cubin; /* NULL: ptxas has made none */
+    const Cubin *cubin; /* NULL: ptxas has made none, or warned */
     bool better;        /* than what the command line's options make */
 } TuneCandidate;
 
@@ -26,6 +26,7 @@ typedef struct TrialText {
     Trial trial;
     u32 *candidate; /* by group; TUNE_NONE: the group is not of interest */
     u32 groups;     /* that are */
+    bool warned;    /* ptxas warned of a lever */
 } TrialText;
 typedef VEC(TrialText *) TrialTexts;
 
@@ -44,6 +45,8 @@ typedef struct Tune {
     bool apart;        /* each candidate in a text of its own */
     bool asks;         /* under --tune-read, for texts that are not in its folder: those of all rounds but the first */
     TrialTexts asked;
+    const char *said;       /* by ptxas, of what the command line's options make */
+    VEC(const char *) told; /* levers that a note has been about */
 } Tune;
 
 /* Words of each group for one text; NULL: the command line's options. */
@@ -55,8 +58,8 @@ typedef VEC(TunePlan) TunePlans;
 /* ---- variants of the options (tune_variants.c) ---- */
 
 void tune_plan_first_round(Tune *tune, TunePlans *plans);
-/* Combinations of what was better in the round before; old_best: TuneGroup.best before that round. */
-void tune_plan_next_round(Tune *tune, TunePlans *plans, const u32 *old_best);
+/* Combinations of what was better in the round before, and levers if it pulls these; old_best: TuneGroup.best before that round. */
+void tune_plan_next_round(Tune *tune, TunePlans *plans, const u32 *old_best, bool pulls_levers);
 /* Makes the texts of the plans, and takes the candidates from them. */
 void tune_make_candidates(Tune *tune, const TunePlans *plans);
 /* A hash of the bodies that `parts` holds of a group. */
@@ -65,6 +68,24 @@ u64 tune_hash(const Parts *parts, u32 number);
 void tune_add_candidate(Tune *tune, u32 number, const Parts *parts, const char *words);
 /* Decisions that make the plan's text; the caller frees the vector. */
 VecTuned tune_plan_decisions(Tune *tune, const TunePlan *plan);
+
+/* ---- what ptxas itself is told (tune_levers.c) ---- */
+
+enum { TUNE_LEVERS = 10 /* that a group's machine code asks for */ };
+#define ALL_LOOPS "2147483647"
+
+/* Whether words of a variant pull a lever. */
+bool tune_has_lever(const char *words);
+/* Whether ptxas is asked about a group: it has a choice, or is large enough for levers whose values depend on the machine code. */
+bool tune_asks(const Tune *tune, u32 number);
+/* Levers that the machine code of a group asks for, with the words of its best candidate; answers how many. */
+u32 tune_choose_levers(Tune *tune, u32 number, const char **words);
+/* Keeps what ptxas said of a text of what the command line's options make. */
+void tune_note_said(Tune *tune, const TrialText *text);
+/* Notes whether ptxas warns of a text with levers as it did not of the command line's, or refuses it. Of a single group that is said. */
+void tune_heed_warnings(Tune *tune, TrialText *text);
+/* Says which levers ptxas ignored. */
+void tune_say_ignored(Tune *tune);
 
 /* ---- texts that are assembled (tune_texts.c) ---- */
 

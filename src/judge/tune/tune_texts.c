@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/source.h"
 #include "judge/tune/tune.h"
 #include "judge/tune/tune_ninja.h"
 
@@ -47,12 +48,24 @@ static void show_progress(void *user, Trial *trial)
         fprintf(stderr, "\rptxopt: tuning: %u of %u texts assembled ", tune->done, tune->planned);
 }
 
+/* Fetches what ptxas has said under Ninja. */
+static void fetch_said(TrialText *text, const char *path)
+{
+    Str said;
+    if (!source_read(path, &said))
+        return;
+    if (scratch_open(&text->trial.error))
+        (void)scratch_write(&text->trial.error, said.p, said.len);
+    source_free(&said);
+}
+
 /* Fetches what Ninja has made of the text, if it has been asked. */
 static void fetch_text(Tune *tune, TrialText *text)
 {
     const char *folder = tune->options->tune_read;
     const char *path = ninja_name(&tune->arena, folder, &text->trial.text, "cubin");
     text->trial.read = !cubin_open(&text->trial.cubin, path);
+    fetch_said(text, arena_printf(&tune->arena, "%s.log", path));
     if (access(path, R_OK) == 0)
         return;
     if (tune->asks && access(ninja_name(&tune->arena, folder, &text->trial.text, "ptx"), F_OK) != 0)
@@ -73,8 +86,10 @@ void tune_assemble(Tune *tune, TrialText *const *texts, u32 count)
             trials[ready++] = &texts[i]->trial;
     }
     if (tune->options->tune_read) {
-        for (u32 i = 0; i < count; i++)
+        for (u32 i = 0; i < count; i++) {
             fetch_text(tune, texts[i]);
+            tune_heed_warnings(tune, texts[i]);
+        }
         return;
     }
     tune->planned += ready;
@@ -82,12 +97,14 @@ void tune_assemble(Tune *tune, TrialText *const *texts, u32 count)
     for (u32 i = 0; i < ready; i++)
         if (trial_assembled(trials[i]))
             (void)trial_read(&tune->assembler, trials[i], "text");
+    for (u32 i = 0; i < count; i++)
+        tune_heed_warnings(tune, texts[i]);
 }
 
 void tune_take_cubins(Tune *tune, const TrialText *text)
 {
     for (u32 g = 0; g < tune->original.groups; g++)
-        if (text->candidate[g] != TUNE_NONE && text->trial.read)
+        if (text->candidate[g] != TUNE_NONE && text->trial.read && !text->warned)
             tune->group[g].tried.v[text->candidate[g]].cubin = &text->trial.cubin;
 }
 
@@ -112,11 +129,13 @@ void tune_plan_texts(Tune *tune, TrialTexts *texts)
     }
 }
 
+static bool is_spoiled(const TrialText *text) { return !text->trial.read || text->warned; }
+
 void tune_assemble_apart(Tune *tune, const TrialTexts *texts)
 {
     TrialTexts again = {0};
     for (u32 i = 0; i < texts->n; i++)
-        for (u32 g = 0; g < tune->original.groups && texts->v[i]->groups > 1 && !texts->v[i]->trial.read; g++)
+        for (u32 g = 0; g < tune->original.groups && texts->v[i]->groups > 1 && is_spoiled(texts->v[i]); g++)
             if (texts->v[i]->candidate[g] != TUNE_NONE && texts->v[i]->trial.in_time) {
                 vec_push(&again, tune_new_text(tune));
                 tune_set_candidate(vec_last(&again), g, texts->v[i]->candidate[g]);

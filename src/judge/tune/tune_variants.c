@@ -11,43 +11,28 @@ enum {
     MOST_PRICE = 8 /* times the least price: what is dearer is not tried */
 };
 
-/* The variants that are tried beside the command line's options, with --disable of each phase. None is among
- * them that the judge cannot judge, such as one for threads of a warp in different states of a machine. */
+/* The variants that are tried beside the command line's options, with --disable of each phase: those that some kernel of the corpora
+ * chose (docs/levers.md), and the levers that ask nothing of the machine code. None is among them that the judge cannot judge, such as one
+ * for threads of a warp in different states of a machine. */
 static const char *const variants[] = {
     "-O1",
     "-O2",
     "-O3",
     "-O0",
-    "--switch-lowering-case-threshold=2",
-    "--switch-lowering-case-threshold=8",
     "--switch-lowering-density=2",
-    "--switch-lowering-density=40",
-    "--switch-lowering-max-table=0",
-    "--switch-lowering-search-threshold=4",
-    "--switch-lowering-search-threshold=12",
-    "--switch-lowering-search-threshold=48",
-    "--layout-invert=never",
     "--layout-invert=always",
-    "--no-latches-counters",
     "--stride-unroll-always",
-    "--jump-threading-threshold=2",
-    "--jump-threading-threshold=16",
-    "--jump-threading-loop-threshold=0",
-    "--jump-threading-loop-threshold=16",
-    "--jump-threading-across-loop-headers",
     "--tail-merge-when=always",
-    "--tail-merge-size=2",
     "--tail-merge-size=6",
-    "--no-tail-merge-hoist",
     "--nested-cond-max-speculated=2",
     "--nested-cond-max-speculated=16",
-    "--nested-cond-lop3=never",
-    "--nested-cond-lop3=always",
-    "--common-base-elim-min-uses=3",
-    "--common-base-elim-min-uses=6",
-    "--common-base-elim-max-depth=2",
     "--common-base-elim-wide=always",
     "--common-base-elim-wide=never",
+    "--levers-min-ctas=1",
+    "--levers-max-threads",
+    "--levers-max-threads --levers-min-ctas=1",
+    "--levers-rolled=" ALL_LOOPS,
+    "--levers-unrolled=" ALL_LOOPS,
 };
 
 /* The configuration that the words make. */
@@ -180,12 +165,14 @@ static u32 combine(Tune *tune, const TuneGroup *group, u32 from, const char **wo
     return count;
 }
 
-void tune_plan_next_round(Tune *tune, TunePlans *plans, const u32 *old_best)
+void tune_plan_next_round(Tune *tune, TunePlans *plans, const u32 *old_best, bool pulls_levers)
 {
-    const char *words[COMBINED];
+    const char *words[COMBINED + TUNE_LEVERS];
     for (u32 g = 0; g < tune->original.groups; g++) {
         const TuneGroup *group = &tune->group[g];
         u32 count = group->best == old_best[g] ? 0 : combine(tune, group, group->judged, words);
+        if (pulls_levers)
+            count += tune_choose_levers(tune, g, words + count);
         while (plans->n < count)
             plan_all(tune, plans, NULL);
         for (u32 k = 0; k < count; k++)

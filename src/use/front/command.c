@@ -18,6 +18,7 @@ typedef enum Effect {
     EFFECT_VERSION,
     EFFECT_INFORMATION,
     EFFECT_OTHER_MEANING,
+    EFFECT_REGISTERS,
 } Effect;
 
 typedef struct PtxasOption {
@@ -57,6 +58,7 @@ static const char *bypass_of(Effect effect, const char *value)
     case EFFECT_TARGET:
         return value && (strncmp(value, "compute_", 8) == 0 || strncmp(value, "lto_", 4) == 0) ? "a virtual target" : NULL;
     case EFFECT_NOTHING:
+    case EFFECT_REGISTERS:
     case EFFECT_OUTPUT: break;
     }
     return NULL;
@@ -67,6 +69,7 @@ static void take_effect(FrontCommand *command, Effect effect, const char *value)
     if (!command->bypass)
         command->bypass = bypass_of(effect, value);
     command->asks_version |= effect == EFFECT_VERSION;
+    command->decides_registers |= effect == EFFECT_REGISTERS;
     if (effect == EFFECT_OUTPUT)
         command->output = value;
 }

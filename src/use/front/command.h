@@ -7,6 +7,7 @@
 typedef struct FrontCommand {
     const char *bypass; /* why ptxas gets the call as it is, in words; NULL: it assembles argv[input] */
     bool asks_version;
+    bool decides_registers;   /* an option, or a later link, says how many registers there are */
     int input;                /* index into argv; 0: none */
     const char *output;       /* name of the output file; NULL: none is given */
     int level;                /* of -O; 3 where none is given */

@@ -184,6 +184,15 @@ static bool asks_for_help(const Front *front)
     return !front->command.v[0] && (strcmp(last, "--help") == 0 || strcmp(last, "-h") == 0);
 }
 
+/* A .maxnreg or .minnctapersm of the text would outrank -maxrregcount. */
+static void leave_levers(Front *front)
+{
+    static char without[] = "--disable=levers";
+    int count = (int)front->command.n - 1;
+    if (!front->cicc && count > 0 && front_ptxas_command(count, front->command.v).decides_registers)
+        vec_push(&front->flags, without);
+}
+
 /* Options that ask for a text, --help, are answered where there is no program to run. Answers whether they ask for one. */
 static bool take_options(Front *front)
 {
@@ -191,6 +200,7 @@ static bool take_options(Front *front)
         print_help(front);
         exit(fflush(stdout) == 0 ? TOOL_OK : TOOL_BAD_INPUT);
     }
+    leave_levers(front);
     FILE *nowhere = front->command.v[0] ? fopen("/dev/null", "we") : NULL;
     OptionsResult result = options_parse_words(&front->options, &front->flags, nowhere ? nowhere : stdout, stderr);
     if (nowhere)
