@@ -43,7 +43,8 @@ well_formed()
 {
     ! command -v xmllint >/dev/null || [ -z "$(xmllint --html --noout "$1" 2>&1 | grep ' error ' | grep -v 'Tag [a-z]* invalid')" ]
     [ "$(grep -o '<section' "$1" | wc -l)" = "$(grep -o '</section' "$1" | wc -l)" ]
-    ! grep -q 'src=\|href=\|<script\|@import\|url(' "$1"
+    ! grep -q 'src=\|href="[^#]\|<script\|@import\|url(' "$1"
+    [ -z "$(grep -o ' id="[^"]*"' "$1" | sort | uniq -d)" ]
 }
 # is_json FILE: by python3, where it is at hand.
 is_json() { ! command -v python3 >/dev/null || python3 -m json.tool "$1" >/dev/null; }
@@ -98,7 +99,16 @@ else
     case_ 'the time that ptxas took for each kernel' 'exits 0 report --ptxas=./ptxas switch.ptx; grep -q "^        compiled in [1-9][0-9]* ms before and [1-9][0-9]* ms after" out; exits 0 report --ptxas=./ptxas --format=json switch.ptx; grep -q "\"compile_ms\": \[[0-9]*[.][0-9]*[1-9]" out; is_json out; exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "| [1-9][0-9]* to [1-9][0-9]* |$" out'
     case_ 'Markdown' 'exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "^### .bytecode.$" out; grep -q "^| ptxas 99.1 sm_75 | better | [0-9]* to [0-9]* |" out
         [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
-    case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'
+    case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td data-l=\"verdict\" class=\"better\">better</td>" r
+        grep -q "<section id=\"switch.ptx:bytecode\">" r; grep -q "<a href=\"#switch.ptx:bytecode\">bytecode</a>" r; [ "$(grep -c " id=" r)" = "$(grep -c "<section" r)" ]'
+    case_ 'HTML: the worst first, and names as in C++' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx slow.ptx -o r -- --ignore-exits; well_formed r; [ "$(grep -o "class=\"[a-z]*\">[a-z]*</td><td class=\"n" r | head -1)" = "class=\"worse\">worse</td><td class=\"n" ]; grep -n "#slow.ptx\|#switch.ptx" r | head -1 | grep -q slow
+        sed "s/bytecode/_Z5innerPKfi/" switch.ptx >named.ptx; exits 0 report --ptxas=./ptxas --format=html named.ptx -o r; grep -q "<a href=\"#named.ptx:_Z5innerPKfi\">inner(float const\*, int)</a>" r || grep -q ">_Z5innerPKfi</a>" r'
+    case_ 'HTML: columns of zeros are left out' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; not grep -q "<th class=\"n\">spilled bytes\|data-l=\"spilled\|<th class=\"n\">allowed\|<th class=\"n\">reverted" r; grep -q "<th class=\"n\">worse" r
+        cp "$TOP/tests/guard/spills.ptx" .; exits 0 report --ptxas=./ptxas --all --format=html spills.ptx switch.ptx -o r; grep -q "<th class=\"n\">spilled bytes" r; grep -q "<td class=\"n[a-z ]*\" data-l=\"spilled bytes\">[1-9]" r'
+    case_ 'HTML: what was run, with which versions, and when' 'SOURCE_DATE_EPOCH=86400 exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r -- -O3; grep -q "<footer><p><code>ptxopt-report --ptxas=./ptxas --format=html switch.ptx -o r -- -O3</code>" r; grep -q "ptxas 99.1; 1970-01-02 00:00 UTC" r
+        SOURCE_DATE_EPOCH=86400 report --ptxas=./ptxas --format=html switch.ptx -o r2 -- -O3; not cmp r r2; sed "s/r2 /r /; s/[0-9]* → [0-9]* ms//" r2 >x; sed "s/[0-9]* → [0-9]* ms//" r | cmp - x'
+    case_ 'HTML: blocks show label and last instruction, their text to a pointer, and what is new' 'for path in "$PATH" /nonexistent; do (PATH=$path; "$BUILD/ptxopt-report" --ptxas="$REAL" --format=html switch.ptx -o r); well_formed r; grep -q ">[$]L__BB[0-9_]*: [0-9]* instructions" r; grep -q "bra.uni [$]L__BB[0-9_]*;</text>" r
+        grep -q "<title>.*\(ld\|mov\|add\)[.]" r; grep -q "class=\"node fresh\"" r; grep -q "class=\"node kept\"" r; grep -q "<figure class=\"before\">" r; done'
     case_ 'without dot the page draws by itself, and says so' 'PATH=/nonexistent "$BUILD/ptxopt-report" --ptxas="$REAL" --format=html switch.ptx -o r; well_formed r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "dot is not installed" r'
     case_ '--fail-if-worse' 'exits 3 report --ptxas=./ptxas --fail-if-worse slow.ptx -- --ignore-exits; grep -q ": worse: " out; exits 0 report --ptxas=./ptxas slow.ptx -- --ignore-exits; exits 0 report --ptxas=./ptxas --fail-if-worse switch.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse slow.ptx -- -O0; grep -q "ptxopt -O0" out'
     case_ '--guard: what is worse is reverted, with the reason' 'report --ptxas=./ptxas slow.ptx -- --ignore-exits >plain; exits 0 report --ptxas=./ptxas --guard --fail-if-worse slow.ptx -- --ignore-exits; grep -q ": reverted: .*instructions" out; grep -q " 0 worse, [1-9][0-9]* reverted," out

@@ -277,6 +277,9 @@ int main(int argc, char **argv)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     Report report = {.jobs = cores > 0 ? (u32)cores : 1, .limit = DEFAULT_SECONDS};
     Request request = {.format = "text", .output = "-"};
+    report.command = "ptxopt-report";
+    for (int i = 1; i < argc; i++)
+        report.command = arena_append(&report.arena, report.command, " ", "%s", argv[i]);
     int status = parse_request(&report, &request, argc, argv);
     if (status == EXIT_DONE && !request.log)
         status = add_runs(&report, &request);

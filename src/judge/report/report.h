@@ -10,6 +10,11 @@
 /* A block of a control-flow graph, in the order of the text. */
 typedef struct ReportBlock {
     u32 instructions, line; /* line: of the source, 0: not known */
+    const char *label;      /* NULL: it has none */
+    const char *text;       /* its instructions, a line each; the first ones of many */
+    Str last;               /* its last instruction */
+    u64 hash;               /* of all instructions */
+    bool is_new;            /* no block of the other version says the same */
     VecU32 to;              /* successors, the one it falls through to last */
     bool falls;             /* there is such a one */
 } ReportBlock;
@@ -74,6 +79,9 @@ typedef struct Report {
     bool guards;         /* what is worse is reverted, as the guard does */
     const char *allowed; /* file of what may be worse; NULL */
     u32 jobs, limit;
+    const char *command;                                                            /* line of the report */
+    char *(*demangle)(const char *name, char *buffer, size_t *length, int *status); /* NULL: none is installed */
+    bool looked_for_demangler;
 } Report;
 
 /* Optimizes a file, assembles and judges it. False after a message: it cannot be read. */
@@ -103,6 +111,11 @@ const char *report_verdict_name(ReportVerdict verdict);
 char *report_run_name(Report *report, const ReportFile *file, u32 run);
 /* A function's value before and after: "30 to 28", or "30". */
 char *report_change(Report *report, unsigned long before, unsigned long after);
+
+/* The name in C++, where it is one and a demangler is installed; else the name itself. */
+const char *report_plain_name(Report *report, const char *name);
+/* The id of the function's box on a page: PATH:NAME. */
+const char *report_id(Report *report, const ReportFile *file, const ReportKernel *kernel);
 
 /* The graph as SVG, for a page whose colors are CSS variables: by dot(1) where it is at hand, or blocks in a column. */
 void report_put_graph(FILE *out, Report *report, const ReportGraph *graph);

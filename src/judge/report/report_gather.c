@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "parse/reading.h"
+#include "base/fnvmap.h"
 #include "base/source.h"
 #include "pipeline/advice.h"
 #include "pipeline/remarks.h"
@@ -43,11 +44,33 @@ static u32 line_of(const Function *fn, const Block *b)
     return sscanf(text, ".loc %*u %u", &line) == 1 ? line : 0;
 }
 
-static ReportBlock describe_block(const Function *fn, const Block *b)
+enum { MOST_LINES = 30 /* of a block, in the text that a pointer shows */ };
+
+static void add_text(Report *report, ReportBlock *block, const Function *fn, const Instr *i, u32 *lines)
 {
-    ReportBlock block = {.line = line_of(fn, b)};
-    for_each_instr(i, b)
+    Str text = span_str(fn->module, i->text);
+    block->hash = fnv_bytes(fnv_bytes(block->hash, text.p, text.len), "\n", 1);
+    block->last = text;
+    if (++*lines <= MOST_LINES)
+        block->text = arena_append(&report->arena, block->text, "\n", "%.*s", (int)text.len, text.p);
+    else if (*lines == MOST_LINES + 1)
+        block->text = arena_append(&report->arena, block->text, "\n", "...");
+}
+
+static ReportBlock describe_block(Report *report, const Function *fn, const Block *b)
+{
+    ReportBlock block = {.line = line_of(fn, b), .text = "", .hash = FNV_BASIS};
+    u32 lines = 0;
+    if (b->labels)
+        block.label = arena_copy(&report->arena, b->labels->name->text, b->labels->name->len);
+    for_each_instr(i, b) {
         block.instructions += i->kind == INSTR_OP;
+        if (i->kind == INSTR_OP || i->kind == INSTR_PRAGMA)
+            add_text(report, &block, fn, i, &lines);
+    }
+    if (b->jump)
+        add_text(report, &block, fn, b->jump, &lines);
+    block.last.p = arena_copy(&report->arena, block.last.p, block.last.len);
     const Instr *end = block_terminator(b);
     const Table *table = end && instr_is(end, OPF_BRANCH) ? branch_table(end) : NULL;
     for (u32 t = 0; table && t < table->targets.n; t++)
@@ -62,13 +85,26 @@ static ReportBlock describe_block(const Function *fn, const Block *b)
     return block;
 }
 
-static ReportGraph describe_graph(const Function *fn)
+static ReportGraph describe_graph(Report *report, const Function *fn)
 {
     ReportGraph graph = {0};
     if (!fn->verbatim)
         for_each_block(b, fn)
-            vec_push(&graph.block, describe_block(fn, b));
+            vec_push(&graph.block, describe_block(report, fn, b));
     return graph;
+}
+
+/* Marks the blocks of each version of which the other one has none. */
+static void mark_new(ReportGraph graph[2])
+{
+    for (int side = 0; side < 2; side++) {
+        FnvMap other = {0};
+        for (u32 b = 0; b < graph[!side].block.n; b++)
+            *fnvmap_at(&other, graph[!side].block.v[b].hash) = 1;
+        for (u32 b = 0; b < graph[side].block.n; b++)
+            graph[side].block.v[b].is_new = !*fnvmap_at(&other, graph[side].block.v[b].hash);
+        fnvmap_free(&other);
+    }
 }
 
 /* ---- optimizing --------------------------------------------------------------------------------------------------- */
@@ -120,7 +156,9 @@ static void list_functions(Report *report, ReportFile *file, const Module *m)
     }
 }
 
-static void compare_functions(ReportFile *file, const Module *before, const Module *after)
+/* made: the module that the optimized text is read as; its functions have all of their text. */
+static void compare_functions(Report *report, ReportFile *file, const Module *before, const Module *after,
+                              const Module *made)
 {
     for (u32 f = 0, k = 0; f < before->functions.n; f++) {
         const Function *old = before->functions.v[f], *new = after->functions.v[f];
@@ -128,17 +166,18 @@ static void compare_functions(ReportFile *file, const Module *before, const Modu
             continue;
         ReportKernel *kernel = &file->kernels.v[k++];
         kernel->changed = new->changed;
-        if (new->changed) {
-            kernel->graph[0] = describe_graph(old);
-            kernel->graph[1] = describe_graph(new);
-        }
+        if (!new->changed || f >= made->functions.n)
+            continue;
+        kernel->graph[0] = describe_graph(report, old);
+        kernel->graph[1] = describe_graph(report, made->functions.v[f]);
+        mark_new(kernel->graph);
     }
 }
 
 /* Sets the file's functions and remarks, and writes the optimized text. */
 static bool optimize_contents(Report *report, ReportFile *file, Str contents, Scratch *made)
 {
-    Reading before = {.module = NULL}, after = {.module = NULL};
+    Reading before = {.module = NULL}, after = {.module = NULL}, again = {.module = NULL};
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -152,13 +191,15 @@ static bool optimize_contents(Report *report, ReportFile *file, Str contents, Sc
         fprintf(stderr, "ptxopt-report: error: out of memory over '%s'\n", file->path);
         good = false;
     }
+    good = good && reading_init(&again, file->path, (Str){text, (u32)bytes}, parse_module, stderr);
     if (good) {
-        compare_functions(file, before.module, after.module);
+        compare_functions(report, file, before.module, after.module, again.module);
         good = scratch_open(made) && scratch_write(made, text, bytes);
     }
-    free(text);
     reading_free(&before);
     reading_free(&after);
+    reading_free(&again);
+    free(text);
     return good;
 }
 

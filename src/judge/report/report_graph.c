@@ -6,26 +6,46 @@
 
 #include "judge/ptxas/child.h"
 #include "judge/ptxas/real.h"
-#include "judge/report/report.h"
+#include "judge/report/report_page.h"
 
 enum { DOT_SECONDS = 20, DOT_MOST_BLOCKS = 400, MOST_BLOCKS = 2000 };
 
 /* Pixels of the column. */
-enum { WIDTH = 150, HEIGHT = 18, STEP = 30, MARGIN = 8, LANE = 7, LANES = 24 };
+enum { WIDTH = 250, HEIGHT = 32, STEP = 44, LINE = 13, MARGIN = 8, LANE = 7, LANES = 24 };
 
 bool report_has_dot(Report *report) { return real_search_path(&report->arena, "dot") != NULL; }
+
+enum { LAST_SHOWN = 40 /* characters of a block's last instruction */ };
 
 static void put_label(FILE *out, const ReportGraph *graph, u32 b)
 {
     const ReportBlock *block = &graph->block.v[b];
-    fprintf(out, "%u: %u instruction%s", b, block->instructions, block->instructions == 1 ? "" : "s");
+    fprintf(out, "%s%s%u instruction%s", block->label ? block->label : "", block->label ? ": " : "", block->instructions,
+            block->instructions == 1 ? "" : "s");
     if (block->line)
         fprintf(out, ", line %u", block->line);
 }
 
+/* The beginning of a block's last instruction. */
+static char *last_of(Arena *arena, const ReportBlock *block)
+{
+    bool is_long = block->last.len > LAST_SHOWN;
+    return arena_printf(arena, "%.*s%s", is_long ? LAST_SHOWN : (int)block->last.len, block->last.p, is_long ? "..." : "");
+}
+
 /* ---- by dot ------------------------------------------------------------------------------------------------------- */
 
-static void put_dot(FILE *out, const ReportGraph *graph)
+/* Text in a string of dot's language. */
+static void put_quoted(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putc('\\', out);
+        putc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    }
+}
+
+static void put_dot(FILE *out, Arena *arena, const ReportGraph *graph)
 {
     fputs("digraph { bgcolor=transparent; node [shape=box, fontname=\"sans-serif\", fontsize=10, height=0.3];\n"
           "edge [arrowsize=0.6]; ranksep=0.25; nodesep=0.2;\n",
@@ -33,7 +53,9 @@ static void put_dot(FILE *out, const ReportGraph *graph)
     for (u32 b = 0; b < graph->block.n; b++) {
         fprintf(out, "b%u [label=\"", b);
         put_label(out, graph, b);
-        fputs("\"];\n", out);
+        fputs("\\n", out);
+        put_quoted(out, last_of(arena, &graph->block.v[b]));
+        fprintf(out, "\", class=\"%s\"];\n", graph->block.v[b].is_new ? "fresh" : "kept");
     }
     for (u32 b = 0; b < graph->block.n; b++)
         for (u32 i = 0; i < graph->block.v[b].to.n; i++)
@@ -73,7 +95,7 @@ static char *run_dot(Report *report, const ReportGraph *graph)
     if (path && scratch_open(&in) && scratch_open(&out)) {
         FILE *text = fopen(in.path, "we");
         if (text) {
-            put_dot(text, graph);
+            put_dot(text, &report->arena, graph);
             fclose(text);
         }
         DotCall call = {path, (char *[]){name, format, in.path, NULL}, out.fd, -1};
@@ -87,16 +109,24 @@ static char *run_dot(Report *report, const ReportGraph *graph)
     return svg;
 }
 
-/* Writes the graph without the ids of dot's, which would stand several times in a page. */
-static void put_without_ids(FILE *out, const char *from, const char *end)
+/* Writes the graph without the ids of dot's, which would stand several times in a page. The title of a block, "b12", becomes its text,
+ * which a pointer shows. */
+static void put_page_graph(FILE *out, const ReportGraph *graph, const char *from, const char *end)
 {
-    static const char id[] = " id=\"";
-    for (const char *at; from < end; from = at) {
-        at = memmem(from, (size_t)(end - from), id, sizeof id - 1);
-        at = at ? at : end;
-        fwrite(from, 1, (size_t)(at - from), out);
-        for (u32 quotes = 0; at < end && quotes < 2; at++)
-            quotes += *at == '"';
+    static const char id[] = " id=\"", title[] = "<title>b";
+    while (from < end) {
+        char *rest;
+        unsigned long block = strncmp(from, title, sizeof title - 1) == 0 ? strtoul(from + sizeof title - 1, &rest, 10) : 0;
+        if (strncmp(from, id, sizeof id - 1) == 0) {
+            from += sizeof id - 1;
+            from += strcspn(from, "\"") + 1;
+        } else if (strncmp(from, title, sizeof title - 1) == 0 && *rest == '<' && block < graph->block.n) {
+            fputs("<title>", out);
+            report_page_text(out, graph->block.v[block].text);
+            from = rest;
+        } else {
+            putc(*from++, out);
+        }
     }
 }
 
@@ -116,7 +146,7 @@ static bool put_by_dot(FILE *out, Report *report, const ReportGraph *graph)
     bool good = body && sscanf(box, "viewBox=\"%*f %*f %lf %lf\"", &width, &height) == 2 && width > 0;
     if (good) {
         put_start(out, (int)width, (int)height);
-        put_without_ids(out, body + 1, body + strlen(body));
+        put_page_graph(out, graph, body + 1, body + strlen(body));
     }
     free(svg);
     return good;
@@ -139,7 +169,23 @@ static void put_arc(FILE *out, u32 from, u32 to)
             y2 + 3);
 }
 
-static void put_column(FILE *out, const ReportGraph *graph)
+static void put_box(FILE *out, Arena *arena, const ReportGraph *graph, u32 b, int left, int y)
+{
+    static const char text[] = "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"10\">";
+    const ReportBlock *block = &graph->block.v[b];
+    fprintf(out, "<g class=\"node %s\"><title>", block->is_new ? "fresh" : "kept");
+    report_page_text(out, block->text);
+    fprintf(out, "</title><polygon points=\"%d,%d %d,%d %d,%d %d,%d\"/>", left, y, left + WIDTH, y, left + WIDTH,
+            y + HEIGHT, left, y + HEIGHT);
+    fprintf(out, text, left + WIDTH / 2, y + LINE);
+    put_label(out, graph, b);
+    fputs("</text>", out);
+    fprintf(out, text, left + WIDTH / 2, y + 2 * LINE);
+    report_page_text(out, last_of(arena, block));
+    fputs("</text></g>\n", out);
+}
+
+static void put_column(FILE *out, Arena *arena, const ReportGraph *graph)
 {
     int width = 2 * (MARGIN + LANES * LANE) + WIDTH, height = 2 * MARGIN + (int)graph->block.n * STEP;
     int left = MARGIN + LANES * LANE;
@@ -147,12 +193,7 @@ static void put_column(FILE *out, const ReportGraph *graph)
     for (u32 b = 0; b < graph->block.n; b++) {
         const ReportBlock *block = &graph->block.v[b];
         int y = MARGIN + (int)b * STEP;
-        fprintf(out,
-                "<g class=\"node\"><polygon fill=\"none\" points=\"%d,%d %d,%d %d,%d %d,%d\"/><text x=\"%d\" y=\"%d\" "
-                "text-anchor=\"middle\" font-size=\"10\">",
-                left, y, left + WIDTH, y, left + WIDTH, y + HEIGHT, left, y + HEIGHT, left + WIDTH / 2, y + 13);
-        put_label(out, graph, b);
-        fputs("</text></g>\n", out);
+        put_box(out, arena, graph, b, left, y);
         for (u32 i = 0; i < block->to.n; i++) {
             if (block->falls && i + 1 == block->to.n && block->to.v[i] == b + 1)
                 fprintf(out, "<g class=\"on edge\"><path d=\"M%d %dV%d\"/></g>\n", left + WIDTH / 2, y + HEIGHT, y + STEP);
@@ -168,5 +209,5 @@ void report_put_graph(FILE *out, Report *report, const ReportGraph *graph)
     if (graph->block.n == 0 || graph->block.n > MOST_BLOCKS)
         fprintf(out, "<p>%u blocks: no picture</p>\n", graph->block.n);
     else if (!put_by_dot(out, report, graph))
-        put_column(out, graph);
+        put_column(out, &report->arena, graph);
 }
