@@ -285,8 +285,8 @@ case_ '--stats=json' 'exits 0 ptxopt -O1 --stats=json in.ptx -o out.ptx; says "^
     if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
 case_ '--stats=json of nothing' 'exits 0 ptxopt -O0 --stats=json in.ptx -o out.ptx; says "\"phases\": {}"
     if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
-case_ '--time' 'exits 0 ptxopt -O1 --time in.ptx -o out.ptx; cmp out.ptx want.ptx; says "timing report"
-    for row in "(read)" "(parse)" "(print)" clean-up Total; do says "^ *[0-9.]* ( *[0-9.]*%)  $row\$"; done'
+case_ '--time' 'exits 0 ptxopt -O1 --time in.ptx -o out.ptx; cmp out.ptx want.ptx; says "timing report"; says "In Vain"
+    for row in "(read)" "(parse)" "(print)" clean-up Total; do says "^ *[0-9.]* ( *[0-9.]*%)[ 0-9]*  $row\$"; done'
 
 # Every record: a tag, then Pass, Name, DebugLoc, Function, Args and at least one argument, then dots.
 records='function bad(why) { print FILENAME ":" NR ": " why; exit 1 }
