@@ -112,3 +112,6 @@ tally()
     echo "$1: $(grep -c '^pass ' "$2") passed, $tally_failed failed$tally_skipped"
     [ "$tally_failed" = 0 ]
 }
+
+# A checksum of the phases' code: src/judge/guard/record.def says of which it is.
+phases_sum() { find src/phase src/transform src/target -type f | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1; }

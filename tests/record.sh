@@ -3,6 +3,7 @@
 # guard leaves out questions. usage: tests/record.sh FOLDER...   Such a folder is made with RECORD=1, and with the search for blame.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
 OUT=src/judge/guard/record.def
 TAB=$(printf '\t')
 
@@ -17,7 +18,7 @@ rewrites()
 
 {
     sed '/^RECORD(/d; /^\/\* Of /d; /^#undef/d' "$OUT"
-    echo "/* Of $(git log -1 --format='%h of %cs'); $(for work; do cut -f1 "$work/judged.tsv"; done | sort -u | sed 's/^/ptxas /' | paste -sd, | sed 's/,/, /g'); $(for work; do cut -f2 "$work/judged.tsv"; done | sort -u | sed 's/^/sm_/' | paste -sd, | sed 's/,/, /g'). */"
+    echo "/* Of phases $(phases_sum), $(date +%F); $(for work; do cut -f1 "$work/judged.tsv"; done | sort -u | sed 's/^/ptxas /' | paste -sd, | sed 's/,/, /g'); $(for work; do cut -f2 "$work/judged.tsv"; done | sort -u | sed 's/^/sm_/' | paste -sd, | sed 's/,/, /g'). */"
     for work; do
         rewrites "$work" >"$work/rewrites.tsv"
         awk -F'\t' '
