@@ -147,17 +147,17 @@ void loop_decision_free(LoopDecision *d) { vec_free(&d->group); }
 static Operand build_times(LoopFront *t, const DecideGroup *g, bool add)
 {
     const LoopCounter *c = t->counter;
-    Operand d = front_distance(t, g->early);
+    Operand d = preheader_distance(t, g->early);
     u64 more = g->times + (add ? g->add : 0);
     if (more && more >= c->constant && !t->roomy[g->early]) {
-        front_require(t, d, CMP_LT, front_number(UINT32_MAX - ROOM, 32, false), 32, false);
+        preheader_require(t, d, CMP_LT, preheader_number(UINT32_MAX - ROOM, 32, false), 32, false);
         t->roomy[g->early] = true;
     }
     if (g->iterations && c->constant & (c->constant - 1))
-        d = front_apply(t, OPC_DIV, 32, d, front_number(c->constant, 32, false));
+        d = preheader_apply(t, OPC_DIV, 32, d, preheader_number(c->constant, 32, false));
     else if (g->iterations)
-        d = front_apply(t, OPC_SHR, 32, d, front_number((u64)__builtin_ctzll(c->constant), 32, false));
-    return front_apply(t, OPC_ADD, 32, d, front_number(more, 32, false));
+        d = preheader_apply(t, OPC_SHR, 32, d, preheader_number((u64)__builtin_ctzll(c->constant), 32, false));
+    return preheader_apply(t, OPC_ADD, 32, d, preheader_number(more, 32, false));
 }
 
 /* ---- a group ------------------------------------------------------------------------------------------------------------------ */
@@ -173,8 +173,8 @@ static Operand build_factor(LoopFront *t, const DecideGroup *g)
     bool extended =
         e->terms == 1 && !e->constant && e->term[0].scale == 1 && s->exprs->terms.v[e->term[0].term].kind == TERM_UNSIGNED;
     if (!extended)
-        front_require(t, f, CMP_LT, front_number((u64)1 << 32, 64, false), 64, false);
-    return front_low_half(t, f);
+        preheader_require(t, f, CMP_LT, preheader_number((u64)1 << 32, 64, false), 64, false);
+    return preheader_low_half(t, f);
 }
 
 /* Computes times * factor + more in 64 bits. */
@@ -186,13 +186,13 @@ static Operand build_way(LoopFront *t, Operand times, Operand factor, Operand mo
     }
     bool one = factor.kind == OPND_IMM && factor.value == 1, none = more.kind == OPND_IMM && more.value == 0;
     if (times.kind == OPND_IMM)
-        return front_apply(t, OPC_ADD, 64, front_number((u64)times.value * (u64)factor.value, 64, false), more);
+        return preheader_apply(t, OPC_ADD, 64, preheader_number((u64)times.value * (u64)factor.value, 64, false), more);
     if (one)
-        return front_apply(t, OPC_ADD, 64, front_widen(t, times, false), more);
+        return preheader_apply(t, OPC_ADD, 64, preheader_widen(t, times, false), more);
     OpParts parts = {.type = {TYPE_U32}, .wide = true};
     Operand slots[] = {times, factor, more};
     Operand product = sum_emit(&t->sums, 1, OPC_MUL, parts, TYPE_B64, slots, 2);
-    return none ? product : front_apply(t, OPC_ADD, 64, product, more);
+    return none ? product : preheader_apply(t, OPC_ADD, 64, product, more);
 }
 
 /* Compares the distance of numbers of the compared width to the bound, or to the end of their range. */
@@ -205,14 +205,14 @@ static void require_same_width(LoopFront *t, const DecideGroup *g)
     if (bits == 32)
         way = build_times(t, g, true);
     else
-        way = build_way(t, build_times(t, g, false), build_factor(t, g), front_number(g->add, 64, false));
-    front_require(t, start, c->cmp, bound, bits, sgn);
-    Operand end = front_number(g->down ? front_least(bits, sgn) : front_greatest(bits, sgn), bits, sgn);
+        way = build_way(t, build_times(t, g, false), build_factor(t, g), preheader_number(g->add, 64, false));
+    preheader_require(t, start, c->cmp, bound, bits, sgn);
+    Operand end = preheader_number(g->down ? preheader_least(bits, sgn) : preheader_greatest(bits, sgn), bits, sgn);
     bool to_bound = above != g->down;
     if (to_bound)
         end = bound;
-    Operand room = g->down ? front_apply(t, OPC_SUB, bits, start, end) : front_apply(t, OPC_SUB, bits, end, start);
-    front_require(t, way, to_bound && cmp_is_strict(c->cmp) ? CMP_LT : CMP_LE, room, bits, false);
+    Operand room = g->down ? preheader_apply(t, OPC_SUB, bits, start, end) : preheader_apply(t, OPC_SUB, bits, end, start);
+    preheader_require(t, way, to_bound && cmp_is_strict(c->cmp) ? CMP_LT : CMP_LE, room, bits, false);
 }
 
 /* Values do not come to the bound: they go less far than it is away in their direction. */
@@ -221,13 +221,13 @@ static void require_unequal(LoopFront *t, const DecideGroup *g)
     const SumCompare *c = &g->compare;
     LoopSums *s = t->sums.sums;
     Operand start = sum_build(&t->sums, c->value.start), bound = sum_build(&t->sums, c->bound);
-    Operand room = front_apply(t, OPC_SUB, c->value.bits, g->down ? start : bound, g->down ? bound : start);
+    Operand room = preheader_apply(t, OPC_SUB, c->value.bits, g->down ? start : bound, g->down ? bound : start);
     if (c->value.bits == 32 && loop_sum_is_constant(s, g->factor) && loop_sum_constant(s, g->factor) == 1) {
-        front_require(t, build_times(t, g, true), CMP_LT, room, 32, false);
+        preheader_require(t, build_times(t, g, true), CMP_LT, room, 32, false);
         return;
     }
-    Operand way = build_way(t, build_times(t, g, false), build_factor(t, g), front_number(g->add, 64, false));
-    front_require(t, way, CMP_LT, c->value.bits == 32 ? front_widen(t, room, false) : room, 64, false);
+    Operand way = build_way(t, build_times(t, g, false), build_factor(t, g), preheader_number(g->add, 64, false));
+    preheader_require(t, way, CMP_LT, c->value.bits == 32 ? preheader_widen(t, room, false) : room, 64, false);
 }
 
 /* The distance. If a register multiplies it and numbers are signed, it is less than 2^31: the product is then less than 2^63. */
@@ -235,37 +235,40 @@ static Operand build_multiplied_times(LoopFront *t, const DecideGroup *g, bool s
 {
     Operand times = build_times(t, g, false);
     if (sgn && factor.kind != OPND_IMM)
-        front_require(t, times, CMP_GE, front_number(0, 32, true), 32, true);
+        preheader_require(t, times, CMP_GE, preheader_number(0, 32, true), 32, true);
     return times;
 }
 
 /* Requires the comparison of numbers of 32 bits that rise; the last one is computed in 64 bits. */
-static void require_rising(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
+static void require_rising(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
+                           Operand bound)
 {
     const SumCompare *c = &g->compare;
     bool above = cmp_is_below(c->cmp);
     Operand times = build_multiplied_times(t, g, sgn, factor);
-    Operand last = build_way(t, times, factor, front_apply(t, OPC_ADD, 64, start, front_number(g->add, 64, false)));
+    Operand last = build_way(t, times, factor, preheader_apply(t, OPC_ADD, 64, start, preheader_number(g->add, 64, false)));
     if (c->value.extended || !above)
-        front_require(t, last, CMP_LE, front_number(most, 64, sgn), 64, sgn);
-    front_require(t, above ? last : start, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
+        preheader_require(t, last, CMP_LE, preheader_number(most, 64, sgn), 64, sgn);
+    preheader_require(t, above ? last : start, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
 /* Requires the same of numbers that fall. */
-static void require_falling(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor, Operand bound)
+static void require_falling(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
+                            Operand bound)
 {
     const SumCompare *c = &g->compare;
     bool above = cmp_is_below(c->cmp);
     Operand times = build_multiplied_times(t, g, sgn, factor);
-    Operand way = build_way(t, times, factor, front_number(0, 64, false));
+    Operand way = build_way(t, times, factor, preheader_number(0, 64, false));
     if (most == INT32_MAX && !sgn)
-        front_require(t, start, CMP_LE, front_number(most, 64, false), 64, false);
+        preheader_require(t, start, CMP_LE, preheader_number(most, 64, false), 64, false);
     if (!sgn)
-        front_require(t, way, CMP_LE, start, 64, false);
-    Operand last = front_apply(t, OPC_SUB, 64, start, way);
+        preheader_require(t, way, CMP_LE, start, 64, false);
+    Operand last = preheader_apply(t, OPC_SUB, 64, start, way);
     if (sgn && (c->value.extended || above))
-        front_require(t, last, CMP_GE, front_number(front_least(32, true) | ~(u64)UINT32_MAX, 64, true), 64, true);
-    front_require(t, above ? start : last, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
+        preheader_require(t, last, CMP_GE, preheader_number(preheader_least(32, true) | ~(u64)UINT32_MAX, 64, true), 64,
+                          true);
+    preheader_require(t, above ? start : last, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
 static void require_in_64(LoopFront *t, const DecideGroup *g)
@@ -274,9 +277,9 @@ static void require_in_64(LoopFront *t, const DecideGroup *g)
     bool ext = c->value.extended, sgn = ext ? c->value.is_signed && c->is_signed : c->is_signed;
     bool half = ext && c->value.is_signed && !c->is_signed; /* negative numbers become large ones */
     u64 most = sgn || half ? (u64)INT32_MAX : UINT32_MAX;
-    Operand start = front_widen(t, sum_build(&t->sums, c->value.start), sgn), bound = sum_build(&t->sums, c->bound);
+    Operand start = preheader_widen(t, sum_build(&t->sums, c->value.start), sgn), bound = sum_build(&t->sums, c->bound);
     if (!ext)
-        bound = front_widen(t, bound, sgn);
+        bound = preheader_widen(t, bound, sgn);
     Operand factor = build_factor(t, g);
     if (g->down)
         require_falling(t, g, sgn, most, start, factor, bound);
@@ -302,8 +305,8 @@ static void require_counter(LoopFront *t, const DecideGroup *g)
     bool above = cmp_is_below(x->cmp), apart = !cmp_is_strict(y->cmp) && cmp_is_strict(x->cmp);
     Operand bound = sum_build(&t->sums, x->bound);
     Cmp cmp = above ? (apart ? CMP_LT : CMP_LE) : apart ? CMP_GT : CMP_GE;
-    front_require(t, sum_build(&t->sums, x->value.start), x->cmp, bound, x->width, x->is_signed);
-    front_require(t, sum_build(&t->sums, y->bound), cmp, bound, x->width, x->is_signed);
+    preheader_require(t, sum_build(&t->sums, x->value.start), x->cmp, bound, x->width, x->is_signed);
+    preheader_require(t, sum_build(&t->sums, y->bound), cmp, bound, x->width, x->is_signed);
 }
 
 static void require_group(LoopFront *t, const DecideGroup *g)
@@ -311,11 +314,12 @@ static void require_group(LoopFront *t, const DecideGroup *g)
     LoopSums *s = t->sums.sums;
     const SumCompare *c = &g->compare;
     if (c->predicate) {
-        front_require_predicate(t, c->predicate, c->holds);
+        preheader_require_predicate(t, c->predicate, c->holds);
         return;
     }
     if (!changes(s, c)) {
-        front_require(t, sum_build(&t->sums, c->value.start), c->cmp, sum_build(&t->sums, c->bound), c->width, c->is_signed);
+        preheader_require(t, sum_build(&t->sums, c->value.start), c->cmp, sum_build(&t->sums, c->bound), c->width,
+                          c->is_signed);
         return;
     }
     bool one = loop_sum_is_constant(s, g->factor) && loop_sum_constant(s, g->factor) == 1;
@@ -331,10 +335,10 @@ static void require_group(LoopFront *t, const DecideGroup *g)
 
 static LoopFront run(LoopDecision *d, const Builder *at)
 {
-    LoopFront t = front_new(d->sums, d->counter, at);
+    LoopFront t = preheader_new(d->sums, d->counter, at);
     for (u32 k = 0; k < d->group.n && !t.never; k++)
         require_group(&t, &d->group.v[k]);
-    front_free(&t);
+    preheader_free(&t);
     return t;
 }
 
@@ -350,8 +354,9 @@ static RegId build_trips(LoopFront *t)
     const LoopCounter *c = t->counter;
     if (!c || !t->known[true] || t->distance[true].kind != OPND_REG || !c->constant || c->constant & (c->constant - 1))
         return 0;
-    Operand way = front_apply(t, OPC_SHR, 32, t->distance[true], front_number((u64)__builtin_ctzll(c->constant), 32, false));
-    return front_apply(t, OPC_ADD, 32, way, front_number(1, 32, false)).id;
+    Operand way =
+        preheader_apply(t, OPC_SHR, 32, t->distance[true], preheader_number((u64)__builtin_ctzll(c->constant), 32, false));
+    return preheader_apply(t, OPC_ADD, 32, way, preheader_number(1, 32, false)).id;
 }
 
 RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips)

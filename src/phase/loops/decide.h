@@ -2,7 +2,7 @@
 #ifndef PTXOPT_PHASE_LOOPS_DECIDE_H
 #define PTXOPT_PHASE_LOOPS_DECIDE_H
 
-#include "phase/loops/front.h"
+#include "phase/loops/preheader.h"
 
 /* Comparisons that one test decides: their values are start + add + (distance + times) * factor, or start - distance * factor,
  * where add and times are at most those below. */

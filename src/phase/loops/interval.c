@@ -69,7 +69,8 @@ static IntervalLine *find_line(LoopInterval *in, const LoopSum *v, bool is_signe
 }
 
 /* Adds a comparison of numbers that are signed or not. */
-static const char *add_limit(LoopInterval *in, const SumCompare *c, bool is_signed, Cmp cmp, LinearId bound, bool not_negative)
+static const char *add_limit(LoopInterval *in, const SumCompare *c, bool is_signed, Cmp cmp, LinearId bound,
+                             bool not_negative)
 {
     IntervalLimit new = {.bound = bound, .width = c->width, .is_signed = is_signed, .not_negative = not_negative};
     IntervalLine *l = find_line(in, &c->value, c->value.extended ? c->value.is_signed : is_signed, &new.add);
@@ -161,9 +162,9 @@ bool loop_interval_has(const LoopInterval *in, bool from)
 typedef struct IntervalBuild {
     LoopInterval *in;
     LoopFront front;
-    Operand trips;  /* the number of iterations, in 32 bits */
+    Operand trips;           /* the number of iterations, in 32 bits */
     Operand way[LIMITS_MAX]; /* by line: how far its values go in all iterations */
-    Operand end[2]; /* the first of those in which the comparisons hold, and the first one after them */
+    Operand end[2];          /* the first of those in which the comparisons hold, and the first one after them */
 } IntervalBuild;
 
 /* The smaller or the greater of two numbers. */
@@ -173,7 +174,7 @@ static Operand pick(LoopFront *t, Opcode opcode, u32 bits, bool is_signed, Opera
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         Range r = range_binary(opcode, is_signed, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value));
         if (range_is_constant(&r))
-            return front_number(r.lo, bits, is_signed);
+            return preheader_number(r.lo, bits, is_signed);
     }
     if (x.kind == OPND_IMM)
         SWAP(x, y);
@@ -185,8 +186,9 @@ static Operand scaled(LoopFront *t, Operand x, u64 by, u32 bits)
     if (by == 1)
         return x;
     bool shifts = !(by & (by - 1));
-    return front_apply(t, shifts ? OPC_SHL : OPC_MUL, bits, x,
-                       shifts ? front_number((u64)__builtin_ctzll(by), 32, false) : front_number(by, bits, false));
+    return preheader_apply(t, shifts ? OPC_SHL : OPC_MUL, bits, x,
+                           shifts ? preheader_number((u64)__builtin_ctzll(by), 32, false)
+                                  : preheader_number(by, bits, false));
 }
 
 static Operand divided(LoopFront *t, Operand x, u64 by)
@@ -194,8 +196,8 @@ static Operand divided(LoopFront *t, Operand x, u64 by)
     if (by == 1)
         return x;
     bool shifts = !(by & (by - 1));
-    return front_apply(t, shifts ? OPC_SHR : OPC_DIV, 32, x,
-                       front_number(shifts ? (u64)__builtin_ctzll(by) : by, 32, false));
+    return preheader_apply(t, shifts ? OPC_SHR : OPC_DIV, 32, x,
+                           preheader_number(shifts ? (u64)__builtin_ctzll(by) : by, 32, false));
 }
 
 /* Finds how often the loop runs, and requires that no value goes farther than WAY_MOST. */
@@ -205,11 +207,12 @@ static void build_trips(IntervalBuild *b)
     u64 step = 1;
     for (u32 k = 0; k < b->in->line.n; k++)
         step = b->in->line.v[k].step > step ? b->in->line.v[k].step : step;
-    Operand distance = front_distance(&b->front, true);
+    Operand distance = preheader_distance(&b->front, true);
     u64 most = (WAY_MOST / step - 1) * c->constant;
     if (most < UINT32_MAX)
-        front_require(&b->front, distance, CMP_LE, front_number(most, 32, false), 32, false);
-    b->trips = front_apply(&b->front, OPC_ADD, 32, divided(&b->front, distance, c->constant), front_number(1, 32, false));
+        preheader_require(&b->front, distance, CMP_LE, preheader_number(most, 32, false), 32, false);
+    b->trips =
+        preheader_apply(&b->front, OPC_ADD, 32, divided(&b->front, distance, c->constant), preheader_number(1, 32, false));
 }
 
 static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
@@ -224,23 +227,24 @@ static void require_line(IntervalBuild *b, u32 line)
     LoopFront *t = &b->front;
     const IntervalLine *l = &b->in->line.v[line];
     Operand gone = scaled(t, b->trips, l->step, 32);
-    b->way[line] = l->bits == 64 ? front_widen(t, gone, false) : gone;
+    b->way[line] = l->bits == 64 ? preheader_widen(t, gone, false) : gone;
     Operand start = sum_build(&t->sums, moved(b, l->base, l->down ? l->most : l->least));
-    Operand way = front_apply(t, OPC_ADD, l->bits, b->way[line], front_number((u64)(l->most - l->least), l->bits, false));
-    Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, way);
-    front_require(t, end, l->down ? CMP_LT : CMP_GT, start, l->bits, l->is_signed);
+    Operand way =
+        preheader_apply(t, OPC_ADD, l->bits, b->way[line], preheader_number((u64)(l->most - l->least), l->bits, false));
+    Operand end = preheader_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, way);
+    preheader_require(t, end, l->down ? CMP_LT : CMP_GT, start, l->bits, l->is_signed);
 }
 
 /* The bound that values which rise are less than, or not, and those that fall are greater than, or not. */
 static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
 {
     LoopFront *t = &b->front;
-    u64 end = m->past > 0 ? front_greatest(m->width, m->is_signed) : front_least(m->width, m->is_signed);
+    u64 end = m->past > 0 ? preheader_greatest(m->width, m->is_signed) : preheader_least(m->width, m->is_signed);
     Operand bound = sum_build(&t->sums, m->bound);
     if (m->not_negative)
-        front_require(t, bound, CMP_GE, front_number(0, m->width, true), m->width, true);
+        preheader_require(t, bound, CMP_GE, preheader_number(0, m->width, true), m->width, true);
     if (m->past)
-        front_require(t, bound, CMP_NE, front_number(end, m->width, m->is_signed), m->width, m->is_signed);
+        preheader_require(t, bound, CMP_NE, preheader_number(end, m->width, m->is_signed), m->width, m->is_signed);
     return sum_build(&t->sums, moved(b, m->bound, m->past));
 }
 
@@ -250,23 +254,23 @@ static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
     LoopFront *t = &b->front;
     const IntervalLine *l = &b->in->line.v[m->line];
     Operand bound = build_bound(b, m), start = sum_build(&t->sums, moved(b, l->base, m->add));
-    Operand end = front_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, b->way[m->line]);
+    Operand end = preheader_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, b->way[m->line]);
     if (m->width != l->bits) {
-        start = front_widen(t, start, l->is_signed);
-        end = front_widen(t, end, l->is_signed);
+        start = preheader_widen(t, start, l->is_signed);
+        end = preheader_widen(t, end, l->is_signed);
     }
     Operand at = pick(t, l->down ? OPC_MIN : OPC_MAX, m->width, m->is_signed, bound, start);
     at = pick(t, l->down ? OPC_MAX : OPC_MIN, m->width, m->is_signed, at, end);
-    Operand way = front_apply(t, OPC_SUB, m->width, l->down ? start : at, l->down ? at : start);
+    Operand way = preheader_apply(t, OPC_SUB, m->width, l->down ? start : at, l->down ? at : start);
     if (m->width == 64)
-        way = front_low_half(t, way);
-    return divided(t, front_apply(t, OPC_ADD, 32, way, front_number(l->step - 1, 32, false)), l->step);
+        way = preheader_low_half(t, way);
+    return divided(t, preheader_apply(t, OPC_ADD, 32, way, preheader_number(l->step - 1, 32, false)), l->step);
 }
 
 static void build_ends(IntervalBuild *b)
 {
     bool any[2] = {false, false};
-    b->end[0] = front_number(0, 32, false);
+    b->end[0] = preheader_number(0, 32, false);
     b->end[1] = b->trips;
     for (u32 k = 0; k < b->in->line.n; k++)
         require_line(b, k);
@@ -285,10 +289,10 @@ static void require_always(IntervalBuild *b)
     for (u32 k = 0; k < b->in->always.n; k++) {
         const SumCompare *c = &b->in->always.v[k];
         if (c->predicate)
-            front_require_predicate(t, c->predicate, c->holds);
+            preheader_require_predicate(t, c->predicate, c->holds);
         else
-            front_require(t, sum_build(&t->sums, c->value.start), c->cmp, sum_build(&t->sums, c->bound), c->width,
-                          c->is_signed);
+            preheader_require(t, sum_build(&t->sums, c->value.start), c->cmp, sum_build(&t->sums, c->bound), c->width,
+                              c->is_signed);
     }
 }
 
@@ -300,9 +304,9 @@ static Operand build_last(IntervalBuild *b, Operand iterations)
     const LoopSum *v = &c->compare.value;
     LinearId before = linear_sum(b->in->sums->exprs, v->start, v->step, (u64)-1);
     if (v->bits == 64)
-        iterations = front_widen(t, iterations, false);
+        iterations = preheader_widen(t, iterations, false);
     Operand way = scaled(t, iterations, c->constant, v->bits);
-    return front_apply(t, c->down ? OPC_SUB : OPC_ADD, v->bits, sum_build(&t->sums, before), way);
+    return preheader_apply(t, c->down ? OPC_SUB : OPC_ADD, v->bits, sum_build(&t->sums, before), way);
 }
 
 /* Whether x compares so with y, which is a constant or in a register as x is. */
@@ -315,18 +319,18 @@ static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
 
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)
 {
-    IntervalBuild b = {.in = in, .front = front_new(in->sums, in->counter, places ? &places->at : NULL)};
+    IntervalBuild b = {.in = in, .front = preheader_new(in->sums, in->counter, places ? &places->at : NULL)};
     LoopFront *t = &b.front;
     IntervalEnds ends = {0};
     build_trips(&b);
-    ends.is_long = build_is(&b, b.trips, CMP_GE, front_number(trips, 32, false));
+    ends.is_long = build_is(&b, b.trips, CMP_GE, preheader_number(trips, 32, false));
     t->sums.at = places ? &places->rest : NULL;
     require_always(&b);
     build_ends(&b);
-    ends.many = front_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
-    front_require(t, ends.many, CMP_GE, front_number(least, 32, true), 32, true);
+    ends.many = preheader_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
+    preheader_require(t, ends.many, CMP_GE, preheader_number(least, 32, true), 32, true);
     if (loop_interval_has(in, true)) {
-        ends.begin = build_is(&b, b.end[0], CMP_EQ, front_number(0, 32, false));
+        ends.begin = build_is(&b, b.end[0], CMP_EQ, preheader_number(0, 32, false));
         ends.last[0] = build_last(&b, b.end[0]);
     }
     if (loop_interval_has(in, false)) {
@@ -335,6 +339,6 @@ IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const I
     }
     ends.known = t->all.kind == OPND_REG ? t->all.id : 0;
     ends.cost = t->never ? UINT32_MAX : t->sums.cost;
-    front_free(t);
+    preheader_free(t);
     return ends;
 }

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_PHASE_LOOPS_INTERVAL_H
 #define PTXOPT_PHASE_LOOPS_INTERVAL_H
 
-#include "phase/loops/front.h"
+#include "phase/loops/preheader.h"
 
 /* Values that go in the same steps: base + a number from `least` to `most` + the number of the iteration * step, or - that. */
 typedef struct IntervalLine {
@@ -21,8 +21,8 @@ typedef struct IntervalLimit {
     i64 add;
     u32 width;
     bool is_signed;
-    bool from;         /* it holds from some iteration on */
-    i32 past;          /* is added to the bound: values that rise are less than that, or not; values that fall are greater, or not */
+    bool from; /* it holds from some iteration on */
+    i32 past; /* is added to the bound: values that rise are less than that, or not; values that fall are greater, or not */
     bool not_negative; /* the bound must not be negative, as a signed number */
 } IntervalLimit;
 

@@ -1,6 +1,6 @@
 /* Integers that are computed in front of a loop: a test, and how far the loop's counter goes. */
-#ifndef PTXOPT_PHASE_LOOPS_FRONT_H
-#define PTXOPT_PHASE_LOOPS_FRONT_H
+#ifndef PTXOPT_PHASE_LOOPS_PREHEADER_H
+#define PTXOPT_PHASE_LOOPS_PREHEADER_H
 
 #include "phase/loops/comparisons.h"
 
@@ -36,24 +36,27 @@ typedef struct LoopFront {
 } LoopFront;
 
 /* at: where it is written; NULL: only its cost is found out, in sums.cost. */
-LoopFront front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
-void front_free(LoopFront *t);
+LoopFront preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
+void preheader_free(LoopFront *t);
 
-static inline Operand front_number(u64 value, u32 bits, bool is_signed) { return build_integer(value, bits, is_signed); }
-static inline u64 front_greatest(u32 bits, bool is_signed) { return is_signed ? sem_max(bits) >> 1 : sem_max(bits); }
-static inline u64 front_least(u32 bits, bool is_signed) { return is_signed ? sem_sign(bits) : 0; }
+static inline Operand preheader_number(u64 value, u32 bits, bool is_signed)
+{
+    return build_integer(value, bits, is_signed);
+}
+static inline u64 preheader_greatest(u32 bits, bool is_signed) { return is_signed ? sem_max(bits) >> 1 : sem_max(bits); }
+static inline u64 preheader_least(u32 bits, bool is_signed) { return is_signed ? sem_sign(bits) : 0; }
 
 /* Add a condition to the test. */
-void front_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
-void front_require_predicate(LoopFront *t, RegId reg, bool holds);
+void preheader_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
+void preheader_require_predicate(LoopFront *t, RegId reg, bool holds);
 /* x opcode y of unsigned numbers. */
-Operand front_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y);
+Operand preheader_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y);
 /* Extends 32 bits to 64. */
-Operand front_widen(LoopFront *t, Operand x, bool is_signed);
-Operand front_low_half(LoopFront *t, Operand x);
+Operand preheader_widen(LoopFront *t, Operand x, bool is_signed);
+Operand preheader_low_half(LoopFront *t, Operand x);
 
 /* The counter's distance in 32 bits, where the test passes. early: up to the last comparison that holds or, in the iteration after
  * it, precedes the counter's. */
-Operand front_distance(LoopFront *t, bool early);
+Operand preheader_distance(LoopFront *t, bool early);
 
 #endif

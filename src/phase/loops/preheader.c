@@ -4,7 +4,7 @@
  * distance; a constant step makes it a multiple of c. Where the comparison is `y != b`, c a constant and b - y0 a multiple of c,
  * y comes to b the first time after (b - y0) / c steps, unless b is y0, and c divides 2^32; then after 2^32 / c, and the distance
  * b - y0 - c is right modulo 2^32 as well. */
-#include "phase/loops/front.h"
+#include "phase/loops/preheader.h"
 
 #include "analysis/values.h"
 
@@ -31,7 +31,8 @@ u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
     if (!c || !c->constant)
         return UINT64_MAX;
     const SumCompare *cmp = &c->compare;
-    LinearId way = linear_sum(s->exprs, c->down ? cmp->value.start : cmp->bound, c->down ? cmp->bound : cmp->value.start, (u64)-1);
+    LinearId way =
+        linear_sum(s->exprs, c->down ? cmp->value.start : cmp->bound, c->down ? cmp->bound : cmp->value.start, (u64)-1);
     const LinearExpr *e = way ? linear_at(s->exprs, way) : NULL;
     if (e && e->terms == 0)
         return e->constant / c->constant + 1;
@@ -46,18 +47,18 @@ u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
     return r.hi / c->constant < most ? r.hi / c->constant + 1 : UINT64_MAX;
 }
 
-LoopFront front_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
+LoopFront preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
 {
     LoopFront t = {.counter = counter, .all = {.kind = OPND_IMM}};
     sum_builder_init(&t.sums, sums, at);
     return t;
 }
 
-void front_free(LoopFront *t) { sum_builder_free(&t->sums); }
+void preheader_free(LoopFront *t) { sum_builder_free(&t->sums); }
 
 /* ---- conditions ---------------------------------------------------------------------------------------------------------- */
 
-void front_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
+void preheader_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         t->never |= range_compare(cmp, is_signed, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value)) !=
@@ -74,7 +75,7 @@ void front_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool i
     t->all = sum_emit(&t->sums, bits / 32, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y, t->all}, more ? 3 : 2);
 }
 
-void front_require_predicate(LoopFront *t, RegId reg, bool holds)
+void preheader_require_predicate(LoopFront *t, RegId reg, bool holds)
 {
     Operand p = register_operand(reg);
     OpParts parts = {.type = {TYPE_PRED}};
@@ -84,12 +85,12 @@ void front_require_predicate(LoopFront *t, RegId reg, bool holds)
     t->all = more ? sum_emit(&t->sums, 1, OPC_AND, parts, TYPE_PRED, (Operand[]){t->all, p}, 2) : p;
 }
 
-Operand front_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y)
+Operand preheader_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         Range r = range_binary(opcode, false, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value));
         if (range_is_constant(&r))
-            return front_number(r.lo, bits, false);
+            return preheader_number(r.lo, bits, false);
     }
     if (opcode == OPC_ADD && x.kind == OPND_IMM)
         SWAP(x, y);
@@ -102,18 +103,18 @@ Operand front_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y)
     return sum_emit(&t->sums, cost, opcode, parts, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
-Operand front_widen(LoopFront *t, Operand x, bool is_signed)
+Operand preheader_widen(LoopFront *t, Operand x, bool is_signed)
 {
     if (x.kind == OPND_IMM)
-        return front_number(is_signed ? (u64)sem_signed((u64)x.value, 32) : (u64)x.value & UINT32_MAX, 64, is_signed);
+        return preheader_number(is_signed ? (u64)sem_signed((u64)x.value, 32) : (u64)x.value & UINT32_MAX, 64, is_signed);
     OpParts parts = {.type = {is_signed ? TYPE_S64 : TYPE_U64, is_signed ? TYPE_S32 : TYPE_U32}};
     return sum_emit(&t->sums, is_signed, OPC_CVT, parts, TYPE_B64, &x, 1);
 }
 
-Operand front_low_half(LoopFront *t, Operand x)
+Operand preheader_low_half(LoopFront *t, Operand x)
 {
     if (x.kind == OPND_IMM)
-        return front_number((u64)x.value, 32, false);
+        return preheader_number((u64)x.value, 32, false);
     return sum_emit(&t->sums, 0, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, &x, 1);
 }
 
@@ -132,15 +133,16 @@ static void require_no_wrap(LoopFront *t, const LoopCounter *c)
         return;
     if (c->constant) {
         u64 past = c->constant - strict;
-        Operand end = front_number(c->down ? front_least(bits, sgn) + past : front_greatest(bits, sgn) - past, bits, sgn);
-        front_require(t, bound, c->down ? CMP_GE : CMP_LE, end, bits, sgn);
+        Operand end =
+            preheader_number(c->down ? preheader_least(bits, sgn) + past : preheader_greatest(bits, sgn) - past, bits, sgn);
+        preheader_require(t, bound, c->down ? CMP_GE : CMP_LE, end, bits, sgn);
         return;
     }
     step = sum_build(&t->sums, c->step);
-    front_require(t, step, CMP_GT, front_number(0, bits, sgn), bits, sgn);
-    Operand end = front_number(c->down ? front_least(bits, sgn) : front_greatest(bits, sgn), bits, sgn);
-    end = front_apply(t, c->down ? OPC_ADD : OPC_SUB, bits, end, step);
-    front_require(t, bound, c->down ? CMP_GE : CMP_LE, end, bits, sgn);
+    preheader_require(t, step, CMP_GT, preheader_number(0, bits, sgn), bits, sgn);
+    Operand end = preheader_number(c->down ? preheader_least(bits, sgn) : preheader_greatest(bits, sgn), bits, sgn);
+    end = preheader_apply(t, c->down ? OPC_ADD : OPC_SUB, bits, end, step);
+    preheader_require(t, bound, c->down ? CMP_GE : CMP_LE, end, bits, sgn);
 }
 
 /* The distance of a counter that is compared to be unequal. */
@@ -151,11 +153,12 @@ static Operand exact_distance(LoopFront *t, const LoopCounter *c, LinearId whole
     u64 step = c->constant;
     Operand all = sum_build(&t->sums, whole);
     if (step & (step - 1)) {
-        front_require(t, all, CMP_NE, front_number(0, bits, false), bits, false);
-        front_require(t, front_apply(t, OPC_REM, bits, all, front_number(step, bits, false)), CMP_EQ, front_number(0, bits, false), bits, false);
+        preheader_require(t, all, CMP_NE, preheader_number(0, bits, false), bits, false);
+        preheader_require(t, preheader_apply(t, OPC_REM, bits, all, preheader_number(step, bits, false)), CMP_EQ,
+                          preheader_number(0, bits, false), bits, false);
     } else if (step > 1) {
-        front_require(t, front_apply(t, OPC_AND, bits, all, front_number(step - 1, bits, false)), CMP_EQ, front_number(0, bits, false), bits,
-                false);
+        preheader_require(t, preheader_apply(t, OPC_AND, bits, all, preheader_number(step - 1, bits, false)), CMP_EQ,
+                          preheader_number(0, bits, false), bits, false);
     }
     return sum_build(&t->sums, linear_sum(f, whole, linear_constant(f, bits, step), (u64)-1));
 }
@@ -167,17 +170,18 @@ static Operand limited_distance(LoopFront *t, const LoopCounter *c, LinearId fir
     const SumCompare *cmp = &c->compare;
     u32 bits = cmp->value.bits;
     u64 step = c->constant;
-    front_require(t, sum_build(&t->sums, first), cmp->cmp, sum_build(&t->sums, cmp->bound), bits, cmp->is_signed);
+    preheader_require(t, sum_build(&t->sums, first), cmp->cmp, sum_build(&t->sums, cmp->bound), bits, cmp->is_signed);
     require_no_wrap(t, c);
     if (cmp_is_strict(cmp->cmp))
         whole = linear_sum(f, whole, linear_constant(f, bits, 1), (u64)-1);
     Operand d = sum_build(&t->sums, whole);
     if (step & (step - 1))
-        return front_apply(t, OPC_SUB, bits, d, front_apply(t, OPC_REM, bits, d, front_number(step, bits, false)));
-    return step > 1 ? front_apply(t, OPC_AND, bits, d, front_number(~(step - 1), bits, true)) : d;
+        return preheader_apply(t, OPC_SUB, bits, d,
+                               preheader_apply(t, OPC_REM, bits, d, preheader_number(step, bits, false)));
+    return step > 1 ? preheader_apply(t, OPC_AND, bits, d, preheader_number(~(step - 1), bits, true)) : d;
 }
 
-Operand front_distance(LoopFront *t, bool early)
+Operand preheader_distance(LoopFront *t, bool early)
 {
     if (t->known[early])
         return t->distance[early];
@@ -188,11 +192,10 @@ Operand front_distance(LoopFront *t, bool early)
     LinearId whole = c->down ? linear_sum(f, first, cmp->bound, (u64)-1) : linear_sum(f, cmp->bound, first, (u64)-1);
     Operand d = cmp->cmp == CMP_NE ? exact_distance(t, c, whole) : limited_distance(t, c, first, whole);
     if (cmp->value.bits == 64) {
-        front_require(t, d, CMP_LT, front_number(((u64)1 << 32) - ROOM, 64, false), 64, false);
-        d = front_low_half(t, d);
+        preheader_require(t, d, CMP_LT, preheader_number(((u64)1 << 32) - ROOM, 64, false), 64, false);
+        d = preheader_low_half(t, d);
         t->roomy[early] = true;
     }
     t->known[early] = true;
     return t->distance[early] = d;
 }
-
