@@ -62,7 +62,8 @@ struct PhaseRun {
     const char *phase;
     const Function *fn; /* the function that reports are about */
     u32 level;          /* of -O: 1, 2, 3 */
-    bool aggressive;    /* rewrites that do not always pay are wanted: -O3, a phase that was asked for by name, or --guard judges */
+    bool chosen;        /* the phase was asked for by name, or --guard judges what it makes */
+    bool aggressive;    /* rewrites that do not always pay are wanted: -O3, or the phase is chosen */
     bool first_round;   /* of the sequence over this function; declined sites are counted in that one only */
     u32 iteration;      /* number of the call within the round */
     bool

@@ -94,12 +94,13 @@ static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
 
 static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *kept)
 {
+    bool chosen = runner->own->named_phases || runner->own->enabled[phase] || runner->config->judged;
     return (PhaseRun){
         .phase = step_phase(runner, phase)->name,
         .fn = fn,
         .level = runner->level > 0 ? runner->level : 1,
-        .aggressive =
-            runner->level >= 3 || runner->own->named_phases || runner->own->enabled[phase] || runner->config->judged,
+        .chosen = chosen,
+        .aggressive = runner->level >= 3 || chosen,
         .first_round = runner->first_round,
         .kept = kept,
         .origins = fn->edits.origins,

@@ -24,7 +24,7 @@
  * depends on some of the branches only.
  *
  * It pays where the loop runs long, and the threads of a warp are in the same part as a rule, which the text does not say. So it is
- * done at -O3, where ptxas judges, and where it is asked for. A loop that does not run long enough to gain what is computed for it
+ * done where ptxas judges, and where it is asked for. A loop that does not run long enough to gain what is computed for it
  * finds out after a few instructions. FIRST and LOOP get the pragma nounroll: they run rarely, and are not split again. The parts of
  * a function take at most --loop-version-size machine instructions; the loops that gain the most come first.
  *
@@ -471,7 +471,7 @@ static bool may_look(Analyses *an, const Loop *loop)
 Phase phase_range_split;
 PhaseResult phase_range_split(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    bool told = !knobs->range_split_always && !run->aggressive;
+    bool told = !knobs->range_split_always && !run->chosen;
     if (told && !run->sink->wants_remarks)
         return PHASE_UNCHANGED;
     const Loops *loops = an_loops(an);
