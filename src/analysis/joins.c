@@ -154,14 +154,14 @@ static void add(PartialJoins *f, u64 number) { f->hash = mixed(f->hash, number);
 /* How many instructions of which opcodes and widths: not which way a comparison asks, nor of what. */
 static u64 code_of(PartialJoins *f, u32 position)
 {
-    u64 *code = &f->code[position];
-    if (*code)
-        return *code;
-    *code = FNV_BASIS;
+    u64 code = f->code[position];
+    if (code)
+        return code;
+    code = FNV_BASIS;
     for_each_instr(i, f->order->rpo[position])
         if (i->kind == INSTR_OP)
-            *code = mixed(*code, (u32)i->op->opcode << 8 | i->op->type[0]);
-    return *code;
+            code = mixed(code, (u32)i->op->opcode << 8 | i->op->type[0]);
+    return f->code[position] = code;
 }
 
 static void add_edges(PartialJoins *f, u32 position, const Block *old)

@@ -30,9 +30,9 @@ static void add_rows(ReportRows *rows, const Report *report, const ReportFile *f
     for (u32 r = 0; r < report->runs.n; r++) {
         const ReportResult *result = &kernel->results[r];
         const double *cycles = result->judgement.moved.cycles;
+        ReportRow row = {file, kernel, r, rank[result->verdict], cycles[0] > 0 ? cycles[1] / cycles[0] : 1, rows->n};
         if (result->known)
-            vec_push(rows, ((ReportRow){file, kernel, r, rank[result->verdict], cycles[0] > 0 ? cycles[1] / cycles[0] : 1,
-                                        rows->n}));
+            vec_push(rows, row);
     }
 }
 

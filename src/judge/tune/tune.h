@@ -72,7 +72,8 @@ VecTuned tune_plan_decisions(Tune *tune, const TunePlan *plan);
 /* ---- what ptxas itself is told (tune_levers.c) ---- */
 
 enum { TUNE_LEVERS = 10 /* that a group's machine code asks for */ };
-#define ALL_LOOPS "2147483647"
+#define ALL_ROLLED "--levers-rolled=2147483647"
+#define ALL_UNROLLED "--levers-unrolled=2147483647"
 
 /* Whether words of a variant pull a lever. */
 bool tune_has_lever(const char *words);

@@ -18,7 +18,7 @@ enum {
     LEAST_PRICE = 64
 };
 
-static const char lever[] = "--levers-", rolled[] = "--levers-rolled=" ALL_LOOPS;
+static const char lever[] = "--levers-", rolled[] = ALL_ROLLED;
 
 bool tune_has_lever(const char *words) { return strstr(words, lever) != NULL; }
 
@@ -230,8 +230,7 @@ static bool is_ignored(const Tune *tune, const char *words)
 
 void tune_say_ignored(Tune *tune)
 {
-    static const char *const alone[] = {"--levers-min-ctas=1", "--levers-max-threads", rolled,
-                                        "--levers-unrolled=" ALL_LOOPS};
+    static const char *const alone[] = {"--levers-min-ctas=1", "--levers-max-threads", rolled, ALL_UNROLLED};
     for (u32 i = 0; i < COUNT_OF(alone); i++)
         if (is_ignored(tune, alone[i]) && is_news(tune, alone[i]))
             fprintf(stderr, "ptxopt: note: %s is no choice: ptxas makes the same of every kernel\n", alone[i]);

@@ -31,8 +31,8 @@ static const char *const variants[] = {
     "--levers-min-ctas=1",
     "--levers-max-threads",
     "--levers-max-threads --levers-min-ctas=1",
-    "--levers-rolled=" ALL_LOOPS,
-    "--levers-unrolled=" ALL_LOOPS,
+    ALL_ROLLED,
+    ALL_UNROLLED,
 };
 
 /* The configuration that the words make. */

@@ -165,12 +165,12 @@ static void free_iteration(LocalVariables *l)
 
 void local_loop_walk(LocalVariables *l, const LocalLoop *w, void (*look_at)(LocalVariables *l, Instr *i))
 {
-    LocalIteration it = {0};
+    LocalIteration *it = arena_new(l->an->scratch, LocalIteration);
     u64 constant;
-    l->iteration = &it;
+    l->iteration = it;
     enter(l, w);
     for (u32 t = 0; t < w->trips; t++) {
-        begin(&it);
+        begin(it);
         for (u32 k = 0; k < w->blocks; k++)
             for_each_instr(i, w->block[k])
                 if (i->kind == INSTR_OP) {
@@ -244,14 +244,13 @@ static bool may_write_out(Analyses *an, const Loop *loop, LocalLoop *w, u32 *siz
 
 bool local_loop_find(LocalVariables *l, const Loop *loop, u32 most, LocalLoop *found, const char **why)
 {
-    LocalIteration it = {0};
     u32 size;
     bool known = true, more = true;
     *why = NULL;
     *found = (LocalLoop){.loop = loop};
     if (!may_write_out(l->an, loop, found, &size))
         return false;
-    l->iteration = &it;
+    l->iteration = arena_new(l->an->scratch, LocalIteration);
     enter(l, found);
     while (more && (found->trips + 1) * size <= most) {
         execute_all(l, found);

@@ -129,7 +129,6 @@ static const char *add_definition(CompareSearch *search, const Instr *i, bool ho
     return why ? why : add_predicate(search, i, instr_operand(i, 2), holds);
 }
 
-
 static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds)
 {
     RegId reg = operand_register(predicate);

@@ -9,7 +9,8 @@
 
 enum {
     DEPENDENCES_MAX = 1 << 19, /* the most dependences of convergent instructions on branches */
-    DROP_ROUNDS = 3            /* over copies, from their end: chains of unread instructions go in one, unless blocks are out of order */
+    DROP_ROUNDS =
+        3 /* over copies, from their end: chains of unread instructions go in one, unless blocks are out of order */
 };
 
 /* ---- dead instructions of the copy ------------------------------------------------------------------------------------- */

@@ -320,7 +320,8 @@ static const char *why_no_gain(Version *v)
     v->cost = loop_decision_cost(&v->decision);
     if (v->cost == UINT32_MAX)
         return "a check fails for certain";
-    u64 saved = (u64)v->gone * CHECK_COST, trips = loop_counter_most_trips(&v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
+    u64 saved = (u64)v->gone * CHECK_COST,
+        trips = loop_counter_most_trips(&v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
     u64 iteration = v->size;
     v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
     if (trips <= FEW_TRIPS)

@@ -61,10 +61,11 @@ typedef struct Split {
     LoopCounter counter;
     Instr *test; /* the latch's comparison, which counts; NULL: there is none */
     LoopInterval interval;
-    BlockVec middle;      /* blocks of the middle part, the header first */
-    u32 gone, saved;      /* guards that go, and the machine instructions that they take */
-    u32 size;             /* machine instructions of the copies */
-    u32 trips, enough;    /* the least iterations of the loop, and of those without guards; enough is 1: whether it pays or not */
+    BlockVec middle; /* blocks of the middle part, the header first */
+    u32 gone, saved; /* guards that go, and the machine instructions that they take */
+    u32 size;        /* machine instructions of the copies */
+    u32 trips,
+        enough; /* the least iterations of the loop, and of those without guards; enough is 1: whether it pays or not */
     u64 gain;
 } Split;
 
@@ -319,7 +320,8 @@ static void end_part(Analyses *an, Split *s, const RangePart *p, Operand last, B
         made = made->next;
     LoopSum sum;
     u32 bits = s->counter.compare.value.bits;
-    bool left = loop_sum_of(&s->sums, s->test, instr_operand(s->test, 1), bits, &sum) && !loop_sum_is_zero(&s->sums, sum.step);
+    bool left =
+        loop_sum_of(&s->sums, s->test, instr_operand(s->test, 1), bits, &sum) && !loop_sum_is_zero(&s->sums, sum.step);
     Builder at = made->next ? build_before(made->next) : build_at_end(latch);
     OpParts parts = {.cmp = CMP_NE, .type = {signed_type(bits)}};
     RegId more = build_binary(&at, OPC_SETP, parts, TYPE_PRED, *instr_operand(made, left ? 1 : 2), last);
@@ -406,8 +408,8 @@ static void say_kept(PhaseRun *run, const Split *s, const char *why)
         const RangeGuard *g = &s->guard.v[k];
         const char *said = g->why ? g->why : why;
         if (said)
-            phase_missed_once(run, "RangeGuardKept", block_terminator(g->block), "this guard stays in all iterations of its loop: %s",
-                              said);
+            phase_missed_once(run, "RangeGuardKept", block_terminator(g->block),
+                              "this guard stays in all iterations of its loop: %s", said);
     }
 }
 
@@ -449,11 +451,13 @@ static bool rewrite(Analyses *an, PhaseRun *run, Split *s, u64 most, bool told)
         return false;
     }
     if (told) {
-        say_kept(run, s, "splitting the loop pays only where it runs long: -O3, the guard, or --range-split-always does it");
+        say_kept(run, s,
+                 "splitting the loop pays only where it runs long: -O3, the guard, or --range-split-always does it");
         return false;
     }
     bool from = loop_interval_has(&s->interval, true), to = loop_interval_has(&s->interval, false);
-    if (!phase_rewrite_at(run, "LoopRangeSplit", at, "the loop runs in up to %s parts, one of them without %u of its %u guards",
+    if (!phase_rewrite_at(run, "LoopRangeSplit", at,
+                          "the loop runs in up to %s parts, one of them without %u of its %u guards",
                           from && to ? "three" : "two", s->gone, s->guard.n))
         return false;
     *run->spent += s->size;
