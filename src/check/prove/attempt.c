@@ -172,7 +172,8 @@ bool prove_takes_same_steps(const Attempt *a, const Attempt *old)
 {
     u32 least = a->plan.pass_limit < old->plan.pass_limit ? a->plan.pass_limit : old->plan.pass_limit;
     return a->plan.follows == old->plan.follows && a->plan.counts == old->plan.counts &&
-           a->plan.restores == old->plan.restores && same_set(&a->plan.early, &old->plan.early) &&
+           a->plan.restores == old->plan.restores && a->plan.iterates == old->plan.iterates &&
+           same_set(&a->plan.early, &old->plan.early) &&
            (a->plan.pass_limit == old->plan.pass_limit || old->passed_most <= least);
 }
 

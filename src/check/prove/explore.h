@@ -10,6 +10,7 @@ typedef struct ProvePlan {
     u32 step_limit;
     bool follows;          /* past joins to what the other side asks */
     bool counts;           /* looks for counters of AFTER that BEFORE has not; values keep their choices */
+    bool iterates;         /* looks for what a loop adds in each iteration; with `counts` */
     bool restores;         /* looks again for the values of slots that changed in between */
     BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
     const ProveLate *late; /* found by an earlier attempt */

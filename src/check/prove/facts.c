@@ -1,4 +1,5 @@
 /* Knowledge of a path: whether a condition holds by it, and what it learns at a branch. */
+#include "check/prove/integers.h"
 #include "check/prove/prover.h"
 
 enum {
@@ -62,9 +63,14 @@ static int decide_in(Prover *p, Term atom, Term *split)
     if (is >= 0)
         return is;
     *split = atom;
-    if (prove_node(t, x)->op == TERM_REL)
-        return prove_strided(p, x, set);
+    if (prove_node(t, x)->op == TERM_REL) {
+        is = prove_strided(p, x, set);
+        return is < 0 && p->plan.iterates ? prove_by_integers(p, x, set) : is;
+    }
     is = prove_strided_number(p, x, set);
+    if (is >= 0)
+        return is;
+    is = p->plan.iterates ? prove_by_integers(p, x, set) : -1;
     if (is >= 0)
         return is;
     if (prove_node(t, x)->n == 0 || prove_node(t, x)->op == TERM_FREL)
@@ -200,6 +206,7 @@ void prove_facts_free(Facts *f)
     vec_free(&f->all);
     vec_free(&f->newest);
     vec_free(&f->learned);
+    prove_integers_free(f->integers);
 }
 
 void prove_forget(Prover *p, u32 mark)

@@ -5,7 +5,9 @@
 
 static void merge_values(Merge *m)
 {
-    m->countdown = m->p->plan.counts ? prove_countdown(m) : 0;
+    m->countdown = m->p->plan.counts && !m->p->plan.iterates ? prove_countdown(m) : 0;
+    if (m->p->plan.iterates)
+        prove_counters_find(m);
     for (u32 slot = 0; slot < m->slots; slot++) {
         Term sole = prove_merge_sole(m, slot), own = prove_merge_symbol(m, slot), moved;
         if (bitset_has(&m->n->broken, slot)) {
@@ -14,6 +16,8 @@ static void merge_values(Merge *m)
             m->value[slot] = sole;
         } else if (m->countdown == slot + 1) {
             m->value[slot] = own;
+        } else if ((moved = prove_counter_value(m, slot))) {
+            m->value[slot] = moved;
         } else if (m->countdown && (moved = prove_countdown_value(m, slot))) {
             m->value[slot] = moved;
         } else {
@@ -26,6 +30,7 @@ static FactList merge_facts(Merge *m)
 {
     FactList list = {0};
     prove_merge_unite(m, &list);
+    prove_counter_facts(m, &list);
     if (m->countdown)
         prove_countdown_facts(m, &list);
     if (m->count <= 8)
@@ -116,6 +121,8 @@ static bool merge_state(Prover *p, Node *n)
     m.value = arena_array(p->arena, Term, m.slots);
     merge_values(&m);
     break_slots(&m);
+    if (m.counts)
+        prove_counters_arrive(&m);
     FactList list = merge_facts(&m);
     bool same_values = n->value && memcmp(n->value, m.value, m.slots * sizeof *m.value) == 0;
     bool same = same_values && same_facts(n, &list);
@@ -166,4 +173,14 @@ bool prove_merge(Prover *p, Node *n)
         return merge_state(p, n);
     give_up_node(p, n);
     return false;
+}
+
+bool prove_state_holds(Prover *p, Node *n)
+{
+    if (!p->plan.iterates || !n->value)
+        return true;
+    drop_outdated(p, n);
+    Merge m = {.p = p, .t = &p->t, .n = n, .slots = n->slots[0] + n->slots[1], .a = n->arrivals.v, .count = n->arrivals.n};
+    m.value = n->value;
+    return prove_counters_hold(&m);
 }

@@ -16,6 +16,10 @@ typedef struct Merge {
     FnvMap by_steps;  /* hash of the differences to the first arrival -> slot + 1 */
     u32 divisor;      /* the last slot found whose reciprocal is in another one, plus 1; 0: none */
     u32 countdown;    /* slot of AFTER's counter, plus 1; 0: there is none */
+    bool counts;      /* the loop counts its iterations; then: */
+    bool *is_back;    /* by arrival: it went around the loop */
+    Term *step;       /* by slot: what each iteration adds to it; 0: that is not known */
+    Term *number;     /* by arrival: how many iterations there were then */
 } Merge;
 
 typedef struct FactList {
@@ -29,6 +33,20 @@ u32 prove_countdown(Merge *m);
 /* The value of a slot that each iteration of the countdown moves on by the same number; 0: it is none. */
 Term prove_countdown_value(Merge *m, u32 slot);
 void prove_countdown_facts(Merge *m, FactList *list);
+
+/* ---- counters of a loop (counters.c) ---- */
+
+/* What each iteration adds to the slots. */
+void prove_counters_find(Merge *m);
+/* The value of a slot by the number of iterations; 0: it is none. */
+Term prove_counter_value(Merge *m, u32 slot);
+/* How many iterations there were when each arrival came, by the values of the slots. */
+void prove_counters_arrive(Merge *m);
+void prove_counter_facts(Merge *m, FactList *list);
+/* The symbol that is the number of iterations. */
+Term prove_iterations(const Merge *m);
+/* Whether the state's values and facts that speak of the number of iterations hold of all arrivals. */
+bool prove_counters_hold(Merge *m);
 
 /* ---- values (merge_values.c) ---- */
 
@@ -53,6 +71,8 @@ void prove_merge_rename(Merge *m, FactList *list);
 /* Facts that say nothing go, and after some visits those that still change. */
 void prove_merge_keep(Merge *m, FactList *list);
 void prove_merge_add(Merge *m, FactList *list, Term said);
+/* Whether arrival k knows of its values what is said of the node's. */
+bool prove_merge_holds_in(Merge *m, Term said, u32 k);
 
 /* ---- what is asked of a merge ---- */
 

@@ -128,8 +128,11 @@ static Term rename_fact(Merge *m, Subst *to_joins, const Fact *f)
     return prove_merge_is_clean(m, said) ? 0 : said;
 }
 
-static bool holds_in(Merge *m, Term said, const Arrival *a)
+bool prove_merge_holds_in(Merge *m, Term said, u32 k)
 {
+    if (m->counts && !m->number[k])
+        return false;
+    const Arrival *a = &m->a[k];
     Prover *p = m->p;
     Subst from = {.owner = m->n->id};
     for (u32 slot = 0; slot < m->slots; slot++) {
@@ -137,6 +140,8 @@ static bool holds_in(Merge *m, Term said, const Arrival *a)
         if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id)
             *fnvmap_at(&from.map, m->value[slot]) = a->value[slot];
     }
+    if (m->counts)
+        *fnvmap_at(&from.map, prove_iterations(m)) = m->number[k];
     u32 mark = p->facts.all.n;
     Term unused;
     prove_merge_load(p, a->fact, a->facts);
@@ -198,7 +203,7 @@ static void rename_orders(Merge *m, FactList *list)
     for (u32 k = 0; m->count > 1 && k < last->facts && k < RENAMED_MAX; k++) {
         Term said = order_of_join(m, last, &last->fact[k]);
         for (u32 i = 0; said && i < m->count; i++)
-            if (!holds_in(m, said, &m->a[i]))
+            if (!prove_merge_holds_in(m, said, i))
                 said = 0;
         if (said)
             prove_merge_add(m, list, said);
@@ -217,7 +222,7 @@ void prove_merge_rename(Merge *m, FactList *list)
     for (u32 k = 0; any && k < m->a[0].facts && k < RENAMED_MAX; k++) {
         Term said = rename_fact(m, &to_joins, &m->a[0].fact[k]);
         for (u32 i = 1; said && i < m->count; i++)
-            if (!holds_in(m, said, &m->a[i]))
+            if (!prove_merge_holds_in(m, said, i))
                 said = 0;
         if (said)
             prove_merge_add(m, list, said);
@@ -242,6 +247,8 @@ static SetId guess_range(Merge *m, Term x, SetId set)
     const TermNode *node = prove_node(t, x);
     if (node->op != TERM_SYM || prove_sym_of(t, x)->owner != m->n->id || m->count < 2)
         return 0;
+    if (prove_sym_of(t, x)->detail >= m->slots)
+        return 0; /* the number of iterations */
     u32 slot = prove_sym_of(t, x)->detail, back = 1;
     while (back + 1 < m->count && m->a[back].value[slot] == m->a[0].value[slot])
         back++;

@@ -62,5 +62,7 @@ void prove_outdate(Prover *p, const Node *n, const VecU32 *edges);
 
 /* The state of a node from its arrivals; false: as it was. */
 bool prove_merge(Prover *p, Node *n);
+/* Whether what the final state says of the number of iterations holds of all arrivals. */
+bool prove_state_holds(Prover *p, Node *n);
 
 #endif

@@ -238,6 +238,9 @@ void prove_explore(Prover *p)
     Explorer e = {.p = p, .to_after = labels_in(p, PROVE_BEFORE), .to_before = labels_in(p, PROVE_AFTER)};
     share_joins(&e);
     explore_all(&e);
+    for (u32 k = 1; k < p->product.nodes.n && !p->outcome.failed; k++)
+        if (!prove_state_holds(p, p->product.nodes.v[k]))
+            prove_fail(p, PROVE_UNKNOWN, "in its last state a loop counts otherwise than its iterations do");
     p->product.values_hold = true;
     for (u32 k = 1; k < p->product.nodes.n; k++)
         vec_clear(&p->product.nodes.v[k]->arrivals);

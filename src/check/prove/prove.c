@@ -21,6 +21,14 @@ static u32 countdowns(const Function *fn)
     return count;
 }
 
+static u32 loops(const ProveGraph *g)
+{
+    u32 count = 0;
+    for (u32 k = 0; k < g->n; k++)
+        count += g->is_join[k] == JOIN_LOOP;
+    return count;
+}
+
 /* A path that passes many joins knows more, but there are more of them. Where it is only the threads that fail there are no inputs to
  * find; that says more than why others failed, and attempts that are about values, to follow and to restore, are not made. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
@@ -30,7 +38,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
                           {.plan.pass_limit = 0},
                           {.plan.pass_limit = 16, .plan.follows = true},
                           {.plan.pass_limit = 4, .plan.counts = true},
-                          {.plan.pass_limit = 4, .plan.restores = true}};
+                          {.plan.pass_limit = 4, .plan.restores = true},
+                          {.plan.pass_limit = 4, .plan.counts = true, .plan.iterates = true}};
     ProveVerdict first = prove_attempt(pair, options, &attempts[0], arena);
     pair->proved_by = attempts[0];
     if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !prove_is_comparable(pair->before, pair->after) ||
@@ -41,8 +50,9 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
         Attempt *a = &attempts[k];
         u32 old = 0;
         a->plan.early = a->left_out = attempts[k - 1].left_out;
-        if ((a->plan.counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->plan.restores && only_threads) ||
-            (a->plan.follows && attempts[0].only_threads))
+        if ((a->plan.iterates ? loops(&pair->graph[PROVE_AFTER]) <= loops(&pair->graph[PROVE_BEFORE])
+                              : a->plan.counts && countdowns(pair->after) <= countdowns(pair->before)) ||
+            (a->plan.restores && only_threads) || (a->plan.follows && attempts[0].only_threads))
             continue;
         while (old < k && !prove_takes_same_steps(a, &attempts[old]))
             old++;

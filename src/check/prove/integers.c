@@ -1,0 +1,805 @@
+/* What is less than what, as integers.
+ *
+ * A polynomial stands for an integer; its atoms are terms that are read as unsigned numbers, or as signed ones. The reading of a term is
+ * its own polynomial: that of a sum is the sum of the readings of its parts, if that is shown to lie in the range of the width, and
+ * the term as an atom otherwise. So no reading rests on a sum that may wrap around.
+ *
+ * Each fact gives polynomials that are not negative. A polynomial is not negative if the ranges of its atoms say so; or if it is that once
+ * another one is subtracted, times a product of unsigned atoms, which is not negative either. */
+#include "check/prove/integers.h"
+
+#include <string.h>
+
+#include "check/prove/prover.h"
+
+enum {
+    MONOMIALS_MAX = 20,
+    DEGREE_MAX = 4,
+    FACTS_READ = 96,
+    SUMS_MAX = 24,
+    POLYNOMIALS_MAX = 320, /* that facts give */
+    LEVELS = 4,            /* how often a sum is asked of that is in a fact by which another one is shown */
+    SUBTRACTIONS = 6,      /* one after the other */
+    TRIES_MAX = 300,       /* of one question */
+    READING_TRIES = 100,
+    FEW = 4, /* monomials, of which those that are not negative are got rid of too */
+    LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SGT_ULT,
+    MORE = 1u << PROVE_SLT_UGT | 1u << PROVE_SGT_UGT,
+    SIGNED_LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SLT_UGT,
+    SIGNED_MORE = 1u << PROVE_SGT_ULT | 1u << PROVE_SGT_UGT,
+    EQUAL = 1u << PROVE_EQ,
+    ALL = (1u << PROVE_RELS) - 1
+};
+
+typedef __int128 Wide;
+
+#define COEF_LIMIT ((Wide)1 << 100)
+
+typedef struct Monomial {
+    Wide coef;
+    u32 n;
+    u32 atom[DEGREE_MAX]; /* 2 * term + whether it is read as a signed number; ascending */
+} Monomial;
+
+typedef struct Polynomial {
+    u32 n;
+    bool lost; /* it has grown too large: nothing is known of it */
+    Monomial m[MONOMIALS_MAX];
+} Polynomial;
+
+/* Polynomials that are not negative, by the facts of one moment. */
+typedef struct Known {
+    u32 n;
+    bool made;
+    const Polynomial *v[POLYNOMIALS_MAX];
+} Known;
+
+struct Integers {
+    Prover *p;
+    Arena arena;
+    u32 moment, tries;
+    Known known[LEVELS];
+    FnvMap read;   /* by term, reading and level: the polynomial */
+    VecU32 sums;   /* in facts, of several terms: parts of others */
+    VecU32 masked; /* in facts: numbers that are shifted or masked */
+};
+
+static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level);
+static Polynomial congruent(Integers *z, Term x, bool is_signed, u32 level);
+static bool is_not_negative(Integers *z, const Polynomial *g, u32 level, u32 depth);
+
+/* ---- polynomials ------------------------------------------------------------------------------------------------------------- */
+
+static bool same_atoms(const Monomial *a, const Monomial *b)
+{
+    return a->n == b->n && memcmp(a->atom, b->atom, a->n * sizeof *a->atom) == 0;
+}
+
+static void add_monomial(Polynomial *p, Monomial m)
+{
+    for (u32 k = 0; k < p->n; k++)
+        if (same_atoms(&p->m[k], &m)) {
+            m.coef += p->m[k].coef;
+            p->m[k] = p->m[--p->n];
+            break;
+        }
+    if (m.coef == 0)
+        return;
+    p->lost |= p->n == MONOMIALS_MAX || m.coef > COEF_LIMIT || m.coef < -COEF_LIMIT;
+    if (!p->lost)
+        p->m[p->n++] = m;
+}
+
+static Polynomial constant(Wide value)
+{
+    Polynomial p = {0};
+    add_monomial(&p, (Monomial){.coef = value});
+    return p;
+}
+
+/* The product; a coefficient of 0 says that it is too large. */
+static Monomial multiply_monomials(const Monomial *a, const Monomial *b)
+{
+    Monomial m = {0};
+    if (a->n + b->n > DEGREE_MAX || __builtin_mul_overflow(a->coef, b->coef, &m.coef))
+        return (Monomial){0};
+    for (u32 i = 0, k = 0; i + k < a->n + b->n;) {
+        bool first = k == b->n || (i < a->n && a->atom[i] <= b->atom[k]);
+        m.atom[m.n++] = first ? a->atom[i++] : b->atom[k++];
+    }
+    return m;
+}
+
+/* Adds m times q. */
+static void add_times(Polynomial *p, const Polynomial *q, const Monomial *m)
+{
+    p->lost |= q->lost;
+    for (u32 k = 0; k < q->n && !p->lost; k++) {
+        Monomial made = multiply_monomials(&q->m[k], m);
+        p->lost |= made.coef == 0;
+        add_monomial(p, made);
+    }
+}
+
+static void add_scaled(Polynomial *p, const Polynomial *q, Wide by)
+{
+    if (by)
+        add_times(p, q, &(Monomial){.coef = by});
+}
+
+static Polynomial multiply(const Polynomial *a, const Polynomial *b)
+{
+    Polynomial p = {.lost = a->lost};
+    for (u32 k = 0; k < a->n; k++)
+        add_times(&p, b, &a->m[k]);
+    return p;
+}
+
+/* a - b - less. */
+static Polynomial difference(const Polynomial *a, const Polynomial *b, Wide less)
+{
+    Polynomial p = *a, c = constant(1);
+    add_scaled(&p, b, -1);
+    add_scaled(&p, &c, -less);
+    return p;
+}
+
+/* ---- ranges -------------------------------------------------------------------------------------------------------------------- */
+
+static Wide least_number(u32 bits, bool is_signed) { return is_signed ? -((Wide)1 << (bits - 1)) : 0; }
+static Wide greatest_number(u32 bits, bool is_signed) { return ((Wide)1 << (bits - is_signed)) - 1; }
+
+static void range_in(Prover *p, SetId set, u32 bits, bool is_signed, Wide *lo, Wide *hi)
+{
+    u64 half = is_signed ? (u64)1 << (bits - 1) : 0;
+    set = is_signed ? prove_set_shift(&p->t.sets, set, half, prove_mask(bits)) : set;
+    bool none = prove_set_is_empty(&p->t.sets, set);
+    *lo = none ? least_number(bits, is_signed) : (Wide)prove_set_min(&p->t.sets, set) - half;
+    *hi = none ? greatest_number(bits, is_signed) : (Wide)prove_set_max(&p->t.sets, set) - half;
+}
+
+static void range_of_atom(const Integers *z, u32 atom, Wide *lo, Wide *hi)
+{
+    range_in(z->p, prove_known(z->p, atom >> 1), prove_bits(&z->p->t, atom >> 1), atom & 1, lo, hi);
+}
+
+/* The least value that the monomial may have; false: it is not known. */
+static bool least_of(const Integers *z, const Monomial *m, Wide *least)
+{
+    Wide lo = 1, hi = 1;
+    for (u32 k = 0; k < m->n; k++) {
+        Wide a, b;
+        range_of_atom(z, m->atom[k], &a, &b);
+        if (a < 0 && m->n > 1)
+            return false;
+        if (__builtin_mul_overflow(lo, a, &lo) || __builtin_mul_overflow(hi, b, &hi))
+            return false;
+    }
+    return !__builtin_mul_overflow(m->coef, m->coef > 0 ? lo : hi, least);
+}
+
+static bool is_clearly_not_negative(const Integers *z, const Polynomial *g)
+{
+    Wide sum = 0, least;
+    for (u32 k = 0; k < g->n; k++)
+        if (!least_of(z, &g->m[k], &least) || __builtin_add_overflow(sum, least, &sum))
+            return false;
+    return !g->lost && sum >= 0;
+}
+
+/* ---- readings ------------------------------------------------------------------------------------------------------------------ */
+
+static Polynomial atom(Integers *z, Term x, bool is_signed)
+{
+    Polynomial p = {0};
+    u32 bits = prove_bits(&z->p->t, x);
+    Wide lo = 0, hi = 0;
+    if (is_signed)
+        range_in(z->p, prove_known(z->p, x), bits, true, &lo, &hi);
+    add_monomial(&p, (Monomial){.coef = 1, .n = 1, .atom = {2 * x + (is_signed && lo < 0)}});
+    return p;
+}
+
+/* A sum of facts that is a part of x, or of -x, as a whole, and what is left of x; 0: there is none. */
+static Term part_of_sum(Integers *z, Term x, bool *is_less, Term *left)
+{
+    Terms *t = &z->p->t;
+    u32 best = prove_node(t, x)->n;
+    u64 apart = UINT64_MAX;
+    Term found = 0;
+    for (u32 k = 0; k < z->sums.n; k++)
+        for (u32 less = 0; less < 2; less++) {
+            Term sum = z->sums.v[k];
+            u32 many = prove_node(t, sum)->n, all = prove_node(t, x)->n;
+            if (prove_bits(t, sum) != prove_bits(t, x) || many > all || (many == all && sum >= x))
+                continue;
+            Term rest = less ? prove_add(t, x, sum) : prove_sub(t, x, sum);
+            u32 n = prove_node(t, rest)->op == TERM_LINEAR ? prove_node(t, rest)->n : !prove_is_const(t, rest);
+            i64 number = prove_signed(prove_node(t, rest)->value, prove_bits(t, rest));
+            u64 more = prove_node(t, rest)->op == TERM_LINEAR ? (u64)(number < 0 ? -number : number) : 0;
+            if (n + many > all || n > best || (n == best && more >= apart))
+                continue;
+            best = n;
+            apart = more;
+            found = sum;
+            *is_less = less;
+            *left = rest;
+        }
+    return found;
+}
+
+static Polynomial read_sum(Integers *z, Term x, bool is_signed, u32 level)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    Term rest = 0;
+    bool is_less = false;
+    Term part = part_of_sum(z, x, &is_less, &rest);
+    if (part) {
+        Polynomial p = congruent(z, rest, is_signed, level), of = read_term(z, part, is_signed, level);
+        if (prove_is_const(t, rest)) /* its sign is that of a small number */
+            p = constant(prove_signed(prove_node(t, rest)->value, node.bits));
+        add_scaled(&p, &of, is_less ? -1 : 1);
+        return p;
+    }
+    Polynomial p = constant(prove_signed(node.value, node.bits));
+    for (u32 k = 0; k < node.n; k++) {
+        Polynomial of = read_term(z, prove_kid(t, x, k), is_signed, level);
+        add_scaled(&p, &of, prove_signed(t->coef.v[node.kids + k], node.bits));
+    }
+    return p;
+}
+
+/* An integer that is x modulo 2 to the power of its width. */
+static Polynomial congruent(Integers *z, Term x, bool is_signed, u32 level)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    Polynomial p;
+    switch ((TermOp)node.op) {
+    case TERM_CONST: return constant(is_signed ? (Wide)prove_signed(node.value, node.bits) : (Wide)node.value);
+    case TERM_LINEAR: return read_sum(z, x, is_signed, level);
+    case TERM_MUL:
+        p = constant(1);
+        for (u32 k = 0; k < node.n; k++) {
+            Polynomial part = read_term(z, prove_kid(t, x, k), false, level);
+            p = multiply(&p, &part);
+        }
+        return p;
+    case TERM_ZEXT: return read_term(z, prove_kid(t, x, 0), false, level);
+    case TERM_SEXT: return read_term(z, prove_kid(t, x, 0), true, level);
+    case TERM_TRUNC:
+        if (prove_bits(t, prove_kid(t, x, 0)) <= 64)
+            return read_term(z, prove_kid(t, x, 0), false, level);
+        return atom(z, x, is_signed);
+    default:
+        if (node.bits == 64 && prove_set_max(&t->sets, prove_known(z->p, x)) <= UINT32_MAX) {
+            Term low = prove_trunc(&z->p->t, x, 32);
+            if (prove_node(t, low)->op != TERM_TRUNC)
+                return read_term(z, low, false, level);
+        }
+        return atom(z, x, is_signed);
+    }
+}
+
+/* Whether a product cannot wrap around, by the ranges of its factors. */
+static bool is_whole_product(const Integers *z, Term x)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    Wide most = 1, lo, hi;
+    for (u32 k = 0; k < node.n && node.op == TERM_MUL; k++) {
+        range_of_atom(z, 2 * prove_kid(t, x, k), &lo, &hi);
+        if (__builtin_mul_overflow(most, hi, &most))
+            return false;
+    }
+    return node.op == TERM_MUL && most <= greatest_number(node.bits, false);
+}
+
+/* Whether the number, as a signed one, is the unsigned one. */
+static bool is_small(Integers *z, Term x, u32 level)
+{
+    Polynomial most = constant(greatest_number(prove_bits(&z->p->t, x), true)), own = atom(z, x, false);
+    Polynomial below = difference(&most, &own, 0);
+    return is_not_negative(z, &below, level, SUBTRACTIONS);
+}
+
+/* The polynomial that is the number x. */
+static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level)
+{
+    u32 bits = prove_bits(&z->p->t, x);
+    u64 key = ((u64)x << 1 | is_signed) * LEVELS + level, *found = fnvmap_find(&z->read, key);
+    if (found)
+        return *(const Polynomial *)(uintptr_t)*found;
+    u32 tries = z->tries;
+    z->tries = READING_TRIES;
+    Polynomial p = congruent(z, x, is_signed, level), lo = constant(least_number(bits, is_signed)),
+               hi = constant(greatest_number(bits, is_signed));
+    Polynomial above = difference(&p, &lo, 0), below = difference(&hi, &p, 0);
+    bool whole = !is_signed && is_whole_product(z, x);
+    if (p.lost ||
+        (!whole && (!is_not_negative(z, &above, level, SUBTRACTIONS) || !is_not_negative(z, &below, level, SUBTRACTIONS))))
+        p = atom(z, x, is_signed);
+    if (p.n == 1 && p.m[0].coef == 1 && p.m[0].n == 1 && p.m[0].atom[0] == 2 * x + 1 && is_small(z, x, level))
+        p = atom(z, x, false);
+    z->tries = tries;
+    Polynomial *kept = arena_new(&z->arena, Polynomial);
+    *kept = p;
+    *fnvmap_at(&z->read, key) = (u64)(uintptr_t)kept;
+    return p;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------------------------ */
+
+static void keep(Integers *z, Known *known, const Polynomial *p)
+{
+    Polynomial *kept = arena_new(&z->arena, Polynomial);
+    *kept = *p;
+    known->v[known->n++] = kept;
+}
+
+static void know(Integers *z, Known *known, const Polynomial *p)
+{
+    if (!p->lost && known->n < POLYNOMIALS_MAX && !is_clearly_not_negative(z, p))
+        keep(z, known, p);
+}
+
+static void know_relation(Integers *z, Known *known, const Fact *f, bool is_signed, u32 level)
+{
+    const Terms *t = &z->p->t;
+    u32 less = is_signed ? SIGNED_LESS : LESS, more = is_signed ? SIGNED_MORE : MORE, given = 0;
+    for (u32 r = 0; r < PROVE_RELS; r++)
+        given |= (u32)prove_set_has(&t->sets, f->set, r) << r;
+    bool at_most = !(given & ~(less | EQUAL)), at_least = !(given & ~(more | EQUAL));
+    if (!given || (!at_most && !at_least))
+        return;
+    Polynomial a = read_term(z, prove_kid(t, f->term, 0), is_signed, level),
+               b = read_term(z, prove_kid(t, f->term, 1), is_signed, level);
+    Polynomial up = difference(&b, &a, !(given & EQUAL)), down = difference(&a, &b, !(given & EQUAL));
+    if (at_most)
+        know(z, known, &up);
+    if (at_least)
+        know(z, known, &down);
+}
+
+static void know_range(Integers *z, Known *known, const Fact *f, bool is_signed, u32 level)
+{
+    Wide lo, hi;
+    range_in(z->p, f->set, prove_bits(&z->p->t, f->term), is_signed, &lo, &hi);
+    Polynomial x = read_term(z, f->term, is_signed, level), least = constant(lo), most = constant(hi);
+    Polynomial above = difference(&x, &least, 0), below = difference(&most, &x, 0);
+    know(z, known, &above);
+    know(z, known, &below);
+}
+
+/* A number that is on one side of a hole of its set. */
+static void know_hole(Integers *z, Known *known, const Fact *f, u32 level)
+{
+    Set set = *prove_set(&z->p->t.sets, f->set);
+    if (set.n != 2)
+        return;
+    Polynomial x = read_term(z, f->term, false, level), end = constant(set.v[0].hi), next = constant(set.v[1].lo);
+    Polynomial above = difference(&x, &end, 1), below = difference(&next, &x, 1);
+    Polynomial least = difference(&x, &next, 0), most = difference(&end, &x, 0);
+    if (is_not_negative(z, &above, level, SUBTRACTIONS))
+        know(z, known, &least);
+    else if (is_not_negative(z, &below, level, SUBTRACTIONS))
+        know(z, known, &most);
+}
+
+/* The sum is one number, or is not: an integer congruent to it that is less than 2^bits away from the number is that number, too. */
+static void know_number(Integers *z, Known *known, const Fact *f, u32 level)
+{
+    Sets *s = &z->p->t.sets;
+    u32 bits = prove_bits(&z->p->t, f->term);
+    SetId rest = prove_set_not(s, f->set, prove_mask(bits));
+    bool is_one = prove_set_count(s, f->set, 2) == 1, is_not = prove_set_count(s, rest, 2) == 1;
+    if (!is_one && !is_not)
+        return;
+    Polynomial far = constant((Wide)prove_mask(bits)), zero = {0};
+    Polynomial number = constant(prove_signed(prove_set_min(s, is_one ? f->set : rest), bits));
+    Polynomial x = congruent(z, f->term, false, level), up = difference(&x, &number, 0), down = difference(&number, &x, 0);
+    Polynomial low = difference(&far, &down, 0), high = difference(&far, &up, 0);
+    if (is_one && is_not_negative(z, &low, level, SUBTRACTIONS) && is_not_negative(z, &high, level, SUBTRACTIONS)) {
+        know(z, known, &up);
+        know(z, known, &down);
+    }
+    if (is_not && is_not_negative(z, &up, level, SUBTRACTIONS)) {
+        up = difference(&up, &zero, 1);
+        know(z, known, &up);
+    } else if (is_not && is_not_negative(z, &down, level, SUBTRACTIONS)) {
+        down = difference(&down, &zero, 1);
+        know(z, known, &down);
+    }
+}
+
+/* Whether a fact says that the number is a multiple of one, a power of two, or that one by so much greater is. */
+static bool is_multiple_of(Integers *z, Term x, u64 of, u32 level)
+{
+    Prover *p = z->p;
+    Terms *t = &p->t;
+    Polynomial read = read_term(z, x, false, level);
+    bool all = !read.lost;
+    for (u32 k = 0; k < read.n && all; k++)
+        all = read.m[k].coef % of == 0;
+    if (all)
+        return true;
+    for (u32 k = 0; k < 2; k++) {
+        Term low = prove_and(t, prove_plus(t, x, k * of), prove_const(t, of - 1, prove_bits(t, x)));
+        if (prove_set_max(&t->sets, prove_known(p, low)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What holds of an atom by what it computes: a number that is shifted or masked. */
+static void know_atom(Integers *z, Known *known, Term x, u32 level)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    bool shifts = node.op == TERM_SHR && prove_is_const(t, prove_kid(t, x, 1)) &&
+                  prove_node(t, prove_kid(t, x, 1))->value < node.bits && node.bits <= 64;
+    bool masks = node.op == TERM_LOGIC && node.n == 2 && node.value == 0x8 && node.bits <= 64;
+    if (!shifts && !masks)
+        return;
+    Polynomial own = atom(z, x, false), by = constant(1);
+    if (shifts) {
+        Wide scale = (Wide)1 << prove_node(t, prove_kid(t, x, 1))->value;
+        Polynomial of = read_term(z, prove_kid(t, x, 0), false, level), low = of, high = {0};
+        add_scaled(&low, &own, -scale);
+        know(z, known, &low);
+        add_scaled(&high, &own, scale);
+        if (!is_multiple_of(z, prove_kid(t, x, 0), (u64)scale, level))
+            add_scaled(&high, &by, scale - 1);
+        add_scaled(&high, &of, -1);
+        know(z, known, &high);
+        return;
+    }
+    for (u32 k = 0; k < 2; k++) {
+        Polynomial of = read_term(z, prove_kid(t, x, k), false, level), low = difference(&of, &own, 0);
+        know(z, known, &low);
+        if (prove_is_const(t, prove_kid(t, x, !k))) {
+            Wide cleared = (Wide)(~prove_node(t, prove_kid(t, x, !k))->value & prove_mask(node.bits));
+            Polynomial high = difference(&own, &of, -cleared);
+            know(z, known, &high);
+        }
+    }
+}
+
+static void know_least(Integers *z, Known *known, u32 x)
+{
+    Wide lo, hi;
+    Polynomial p = {0}, one = constant(1);
+    range_of_atom(z, x, &lo, &hi);
+    if (lo <= 0 || known->n == POLYNOMIALS_MAX)
+        return;
+    add_monomial(&p, (Monomial){.coef = 1, .n = 1, .atom = {x}});
+    add_scaled(&p, &one, -lo);
+    keep(z, known, &p);
+}
+
+/* No bit of a number is set that a mask of the lowest ones has: it is a multiple. */
+static void know_multiple(Integers *z, Known *known, Term x, u32 level)
+{
+    Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    for (u32 k = 0; k < 2 && node.n == 2 && node.value == 0x8 && node.bits <= 64; k++) {
+        Term mask = prove_kid(t, x, k), of = prove_kid(t, x, !k);
+        u64 low = prove_is_const(t, mask) ? prove_node(t, mask)->value : 0;
+        if (low && low < UINT32_MAX && (low & (low + 1)) == 0)
+            know_atom(z, known, prove_shift(t, TERM_SHR, of, prove_const(t, (u64)__builtin_popcountll(low), 32)), level);
+    }
+}
+
+static void know_atoms(Integers *z, Known *known, u32 level)
+{
+    FnvMap seen = {0};
+    for (u32 k = 0; k < known->n; k++)
+        for (u32 i = 0; i < known->v[k]->n; i++)
+            for (u32 a = 0; a < known->v[k]->m[i].n; a++) {
+                u32 x = known->v[k]->m[i].atom[a];
+                u64 *was = fnvmap_at(&seen, x);
+                if (!*was && !(x & 1))
+                    know_atom(z, known, x >> 1, level);
+                if (!*was)
+                    know_least(z, known, x);
+                *fnvmap_at(&seen, x) = 1;
+            }
+    fnvmap_free(&seen);
+}
+
+static const Known *known_at(Integers *z, u32 level)
+{
+    Prover *p = z->p;
+    Known *known = &z->known[level];
+    if (known->made)
+        return known;
+    known->made = true;
+    for (u32 k = 0; k < z->masked.n; k++)
+        know_atom(z, known, z->masked.v[k], level);
+    u32 read = 0;
+    for (u32 k = p->facts.all.n; k-- > 0 && read < FACTS_READ;) {
+        Fact f = p->facts.all.v[k];
+        TermOp op = (TermOp)prove_node(&p->t, f.term)->op;
+        if (!prove_is_newest_fact(&p->facts, k) || op == TERM_FREL || prove_set_is_empty(&p->t.sets, f.set))
+            continue;
+        read++;
+        if (op == TERM_LOGIC && prove_set_max(&p->t.sets, f.set) == 0)
+            know_multiple(z, known, f.term, level);
+        if (op != TERM_REL && prove_bits(&p->t, f.term) >= 32)
+            know_hole(z, known, &f, level);
+        if (op == TERM_LINEAR)
+            know_number(z, known, &f, level);
+        for (u32 is_signed = 0; is_signed < 2; is_signed++)
+            if (op == TERM_REL && prove_bits(&p->t, prove_kid(&p->t, f.term, 0)) <= 64)
+                know_relation(z, known, &f, is_signed, level);
+            else if (op != TERM_REL && prove_bits(&p->t, f.term) >= 32)
+                know_range(z, known, &f, is_signed, level);
+    }
+    know_atoms(z, known, level);
+    return known;
+}
+
+/* ---- what follows -------------------------------------------------------------------------------------------------------------- */
+
+/* What the second one, a divisor of the first, is to be multiplied by; its coefficient is left out. False: it is none, or the product
+ * may be negative. */
+static bool quotient(const Monomial *a, const Monomial *b, Monomial *by)
+{
+    u32 k = 0;
+    *by = (Monomial){.coef = 1};
+    for (u32 i = 0; i < a->n; i++)
+        if (k < b->n && b->atom[k] == a->atom[i])
+            k++;
+        else if (a->atom[i] & 1)
+            return false;
+        else
+            by->atom[by->n++] = a->atom[i];
+    return k == b->n;
+}
+
+/* The negative monomial that may be the largest: it is got rid of first. */
+static const Monomial *worst(const Integers *z, const Polynomial *g)
+{
+    const Monomial *found = NULL;
+    Wide most = 0, least = 0;
+    for (u32 k = 0; k < g->n; k++) {
+        if (g->m[k].coef > 0 || g->m[k].n == 0)
+            continue;
+        if (!least_of(z, &g->m[k], &least))
+            return &g->m[k];
+        if (!found || least < most) {
+            most = least;
+            found = &g->m[k];
+        }
+    }
+    return found;
+}
+
+/* If all monomials but a constant are multiples of a number, the constant may be rounded: where 4 x is at least 1, it is at least 4. */
+static Polynomial rounded(const Polynomial *g, bool *is_multiple)
+{
+    Wide by = 0, c = 0;
+    for (u32 k = 0; k < g->n; k++) {
+        Wide a = by, b = g->m[k].coef < 0 ? -g->m[k].coef : g->m[k].coef;
+        c = g->m[k].n ? c : g->m[k].coef;
+        while (g->m[k].n && a) {
+            Wide rest = b % a;
+            b = a;
+            a = rest;
+        }
+        by = g->m[k].n ? b : by;
+    }
+    Polynomial p = *g, one = constant(1);
+    *is_multiple = by > 1;
+    if (by > 1) {
+        Wide rest = (c % by + by) % by;
+        add_scaled(&p, &one, by - 1 - rest);
+    }
+    return p;
+}
+
+/* g less a multiple of p, so that the monomial is no longer in it. An integer is not negative if f times it, and f - 1, is not. */
+static bool subtract(const Polynomial *g, const Monomial *from, const Polynomial *p, Polynomial *left)
+{
+    for (u32 k = 0; k < p->n; k++) {
+        Monomial by;
+        if ((p->m[k].coef > 0) != (from->coef > 0) || p->m[k].n == 0 || !quotient(from, &p->m[k], &by))
+            continue;
+        Wide scale = 1;
+        if (from->coef % p->m[k].coef == 0)
+            by.coef = from->coef / p->m[k].coef;
+        else if (p->m[k].coef % from->coef == 0)
+            scale = p->m[k].coef / from->coef;
+        else
+            continue;
+        Polynomial one = constant(1);
+        *left = (Polynomial){0};
+        add_scaled(left, g, scale);
+        add_scaled(left, &one, scale - 1);
+        by.coef = -by.coef;
+        add_times(left, p, &by);
+        return !left->lost;
+    }
+    return false;
+}
+
+static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
+{
+    if (g->lost || is_clearly_not_negative(z, g))
+        return !g->lost;
+    bool is_multiple;
+    Polynomial round = rounded(g, &is_multiple);
+    g = &round;
+    if (is_clearly_not_negative(z, g))
+        return true;
+    const Monomial *from = worst(z, g);
+    for (u32 k = 0; k < g->n && !from && is_multiple; k++)
+        from = g->m[k].n ? &g->m[k] : NULL;
+    if (!from || level == 0 || depth == 0 || z->tries == 0)
+        return false;
+    z->tries--;
+    const Known *known = known_at(z, level - 1);
+    for (u32 k = 0; k < known->n; k++) {
+        Polynomial left;
+        if (subtract(g, from, known->v[k], &left) && search(z, &left, level, depth - 1))
+            return true;
+    }
+    for (u32 i = 0; i < g->n && g->n <= FEW; i++)
+        for (u32 k = 0; k < known->n && g->m[i].coef > 0 && g->m[i].n == 1 && &g->m[i] != from; k++) {
+            Polynomial left;
+            if (subtract(g, &g->m[i], known->v[k], &left) && search(z, &left, level, depth - 1))
+                return true;
+        }
+    return false;
+}
+
+/* By facts of the level below: few of them, if possible. */
+static bool is_not_negative(Integers *z, const Polynomial *g, u32 level, u32 depth)
+{
+    for (u32 most = 0; most <= depth; most++)
+        if (search(z, g, level, most))
+            return true;
+    return false;
+}
+
+/* ---- questions ---------------------------------------------------------------------------------------------------------------- */
+
+static bool has_truncated(const Terms *t, Term x)
+{
+    const TermNode *node = prove_node(t, x);
+    bool has = node->op == TERM_TRUNC;
+    for (u32 k = 0; k < node->n && !has && (node->op == TERM_LINEAR || node->op == TERM_MUL); k++)
+        has = has_truncated(t, prove_kid(t, x, k));
+    return has;
+}
+
+/* Sums that facts speak of, but not those with the number of iterations. */
+static void find_sums(Integers *z, Term x, u32 depth)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    if (node.op == TERM_LINEAR && node.n >= 2 && z->sums.n < SUMS_MAX && !has_truncated(t, x)) {
+        for (u32 k = 0; k < z->sums.n; k++)
+            if (z->sums.v[k] == x)
+                return;
+        vec_push(&z->sums, x);
+    }
+    if ((node.op == TERM_SHR || node.op == TERM_LOGIC) && node.bits >= 32 && z->masked.n < SUMS_MAX)
+        vec_push(&z->masked, x);
+    bool looks = node.op == TERM_REL || node.op == TERM_LINEAR || node.op == TERM_MUL || node.op == TERM_ZEXT ||
+                 node.op == TERM_SEXT || node.op == TERM_SHR || node.op == TERM_LOGIC;
+    for (u32 k = 0; depth && looks && k < node.n; k++)
+        find_sums(z, prove_kid(t, x, k), depth - 1);
+}
+
+/* The integers of this moment. */
+static Integers *at_this_moment(Prover *p)
+{
+    u32 moment = p->facts.learned.n ? vec_last(&p->facts.learned) : 0;
+    Integers *z = p->facts.integers;
+    if (!z)
+        z = p->facts.integers = arena_new(p->arena, Integers);
+    if (z->p && z->moment == moment)
+        return z;
+    prove_integers_free(z);
+    *z = (Integers){.p = p, .moment = moment};
+    for (u32 k = 0, read = 0; k < p->facts.all.n && read < FACTS_READ; k++)
+        if (prove_is_newest_fact(&p->facts, k)) {
+            find_sums(z, p->facts.all.v[k].term, 5);
+            read++;
+        }
+    return z;
+}
+
+void prove_integers_free(Integers *z)
+{
+    if (!z)
+        return;
+    arena_free(&z->arena);
+    fnvmap_free(&z->read);
+    vec_free(&z->sums);
+    vec_free(&z->masked);
+}
+
+static bool holds(Integers *z, const Polynomial *g)
+{
+    z->tries = TRIES_MAX;
+    return is_not_negative(z, g, LEVELS, SUBTRACTIONS);
+}
+
+/* Whether a <= b - apart. It is enough that an integer congruent to a lies between the least number and b, or one congruent to b
+ * between a and the greatest. */
+static bool is_below(Integers *z, Term a, Term b, bool is_signed, u32 apart)
+{
+    u32 bits = prove_bits(&z->p->t, a);
+    z->tries = TRIES_MAX;
+    Polynomial x = congruent(z, a, is_signed, LEVELS - 1), y = read_term(z, b, is_signed, LEVELS - 1);
+    Polynomial lo = constant(least_number(bits, is_signed)), hi = constant(greatest_number(bits, is_signed));
+    Polynomial g = difference(&y, &x, apart), above = difference(&x, &lo, 0);
+    if (holds(z, &g) && holds(z, &above))
+        return true;
+    x = read_term(z, a, is_signed, LEVELS - 1);
+    g = difference(&y, &x, apart);
+    if (holds(z, &g))
+        return true;
+    y = congruent(z, b, is_signed, LEVELS - 1);
+    Polynomial below = difference(&hi, &y, 0);
+    g = difference(&y, &x, apart);
+    if (holds(z, &g) && holds(z, &below))
+        return true;
+    x = atom(z, a, is_signed);
+    y = read_term(z, b, is_signed, LEVELS - 1);
+    g = difference(&y, &x, apart);
+    return holds(z, &g);
+}
+
+bool prove_at_most(Prover *p, Term a, Term b) { return is_below(at_this_moment(p), a, b, false, 0); }
+
+/* The relations that a and b may have. */
+static u32 relations_of(Integers *z, Term a, Term b)
+{
+    u32 left = ALL;
+    for (u32 is_signed = 0; is_signed < 2; is_signed++) {
+        u32 less = is_signed ? SIGNED_LESS : LESS, more = is_signed ? SIGNED_MORE : MORE;
+        if (is_below(z, a, b, is_signed, 0))
+            left &= less | (is_below(z, a, b, is_signed, 1) ? 0 : (u32)EQUAL);
+        if ((left & more || left & EQUAL) && is_below(z, b, a, is_signed, 0))
+            left &= more | (is_below(z, b, a, is_signed, 1) ? 0 : (u32)EQUAL);
+    }
+    return left;
+}
+
+/* The interval that is in the set, or between two in it. */
+static int number_by_integers(Integers *z, Term x, SetId asked)
+{
+    Terms *t = &z->p->t;
+    u32 bits = prove_bits(t, x);
+    bool gap = prove_set(&t->sets, asked)->n == 2;
+    SetId set = gap ? prove_set_not(&t->sets, asked, prove_mask(bits)) : asked;
+    if (prove_set(&t->sets, set)->n != 1)
+        return -1;
+    u64 lo = prove_set_min(&t->sets, set), hi = prove_set_max(&t->sets, set);
+    Term least = prove_const(t, lo, bits), most = prove_const(t, hi, bits);
+    if (is_below(z, least, x, false, 0) && is_below(z, x, most, false, 0))
+        return !gap;
+    if ((lo && is_below(z, x, least, false, 1)) || (hi != prove_mask(bits) && is_below(z, most, x, false, 1)))
+        return gap;
+    return -1;
+}
+
+int prove_by_integers(Prover *p, Term x, SetId set)
+{
+    Terms *t = &p->t;
+    bool is_rel = prove_node(t, x)->op == TERM_REL;
+    u32 bits = prove_bits(t, is_rel ? prove_kid(t, x, 0) : x), in = 0;
+    if ((bits != 32 && bits != 64) || prove_node(t, x)->op == TERM_FREL)
+        return -1;
+    Integers *z = at_this_moment(p);
+    if (!is_rel)
+        return number_by_integers(z, x, set);
+    u32 left = relations_of(z, prove_kid(t, x, 0), prove_kid(t, x, 1));
+    for (u32 r = 0; r < PROVE_RELS; r++)
+        in |= (u32)prove_set_has(&t->sets, set, r) << r;
+    return !(left & ~in) ? 1 : !(left & in) ? 0 : -1;
+}
