@@ -296,6 +296,18 @@ static bool is_whole_product(const Integers *z, Term x)
     return node.op == TERM_MUL && most <= greatest_number(node.bits, false);
 }
 
+/* Whether the term is read as a sum of what is not negative. */
+static bool only_adds(Integers *z, Term x)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    bool adds = node.op == TERM_LINEAR && prove_signed(node.value, node.bits) >= 0, unused;
+    Term rest;
+    for (u32 k = 0; k < node.n && adds; k++)
+        adds = prove_signed(t->coef.v[node.kids + k], node.bits) > 0;
+    return adds && !part_of_sum(z, x, &unused, &rest);
+}
+
 /* Whether the number, as a signed one, is the unsigned one. */
 static bool is_small(Integers *z, Term x, u32 level)
 {
@@ -316,9 +328,9 @@ static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level)
     Polynomial p = congruent(z, x, is_signed, level), lo = constant(least_number(bits, is_signed)),
                hi = constant(greatest_number(bits, is_signed));
     Polynomial above = difference(&p, &lo, 0), below = difference(&hi, &p, 0);
-    bool whole = !is_signed && is_whole_product(z, x);
-    if (p.lost ||
-        (!whole && (!is_not_negative(z, &above, level, SUBTRACTIONS) || !is_not_negative(z, &below, level, SUBTRACTIONS))))
+    bool whole = !is_signed && is_whole_product(z, x), adds = !is_signed && only_adds(z, x);
+    bool from_least = whole || adds || is_not_negative(z, &above, level, SUBTRACTIONS);
+    if (p.lost || !from_least || (!whole && !is_not_negative(z, &below, level, SUBTRACTIONS)))
         p = atom(z, x, is_signed);
     if (p.n == 1 && p.m[0].coef == 1 && p.m[0].n == 1 && p.m[0].atom[0] == 2 * x + 1 && is_small(z, x, level))
         p = atom(z, x, false);
@@ -636,11 +648,12 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     const Monomial *from = worst(z, g);
     for (u32 k = 0; k < g->n && !from && is_multiple; k++)
         from = g->m[k].n ? &g->m[k] : NULL;
-    if (!from || level == 0 || depth == 0 || z->tries == 0)
+    if ((!from && g->n > 2) || level == 0 || depth == 0 || z->tries == 0)
         return false;
     z->tries--;
     const Known *known = known_at(z, level - 1);
-    for (u32 k = 0; k < known->n; k++) {
+    z->p->t.work += known->n / 16;
+    for (u32 k = 0; k < known->n && from; k++) {
         Polynomial left;
         if (subtract(g, from, known->v[k], &left) && search(z, &left, level, depth - 1))
             return true;
