@@ -67,7 +67,7 @@ case_ 'a signal that waits while the output is written: no output' 'mkfifo o; st
 # ---- folders that a killed process leaves -------------------------------------------------------------------------
 # killed COMMAND...: leaves a folder.
 killed() { rm -f pid; start "$@"; wait_for pid; kill -KILL $job; wait $job || :; gone "$(cat pid)"; [ "$(ls "$TMPDIR" | wc -l)" = 1 ]; }
-case_ 'what a killed process leaves goes when the next one starts' 'for program in "ptxopt --guard=all --guard=./ptxas" "ptxopt --tune=./ptxas" "ptxopt-report --ptxas=./ptxas" "ptxopt-ptxas --guard -- ./ptxas"; do
+case_ 'what a killed process leaves goes when the next one starts' 'for program in "ptxopt --guard=all --guard=./ptxas" "ptxopt --tune=./ptxas" "ptxopt-report --ptxas=./ptxas" "ptxopt-ptxas --guard=all -- ./ptxas"; do
         killed "$BUILD"/$program in.ptx -o o; ls "$TMPDIR"/ptxopt-*/*.cubin; "$BUILD/ptxopt" --guard=all --guard=/bin/false in.ptx -o p; [ -z "$(ls -A "$TMPDIR")" ]; done'
 case_ 'the folder of a process that lives stays' 'start "$BUILD/ptxopt" --guard=all --guard=./ptxas in.ptx -o o; wait_for pid; "$BUILD/ptxopt" --guard=all --guard=/bin/false in.ptx -o p; ls "$TMPDIR"/ptxopt-*/*.cubin; kill -TERM $job; ended 15'
 case_ 'so does what is not ours' 'mkdir "$TMPDIR/ptxopt-abcdef" "$TMPDIR/ptxopt-notours" "$TMPDIR/other" elsewhere; echo mine >"$TMPDIR/ptxopt-abcdef/notes"; echo mine >elsewhere/0.cubin; ln -s "$PWD/elsewhere" "$TMPDIR/ptxopt-ghijkl"
