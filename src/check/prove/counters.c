@@ -16,8 +16,6 @@ enum { CLAIMS_MAX = 24, AT_MOST = 1u << PROVE_EQ | 1u << PROVE_SLT_ULT | 1u << P
 
 /* ---- values -------------------------------------------------------------------------------------------------------------- */
 
-Term prove_iterations(const Merge *m) { return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, m->slots, 0, 64); }
-
 /* Whether the term has the number of iterations in it. */
 static bool has_number(const Merge *m, Term x)
 {

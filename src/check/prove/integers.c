@@ -48,17 +48,17 @@ typedef struct Polynomial {
 } Polynomial;
 
 /* Polynomials that are not negative, by the facts of one moment. */
-typedef struct Known {
+typedef struct Inequalities {
     u32 n;
     bool made;
     const Polynomial *v[POLYNOMIALS_MAX];
-} Known;
+} Inequalities;
 
 struct Integers {
     Prover *p;
     Arena arena;
     u32 moment, tries;
-    Known known[LEVELS];
+    Inequalities known[LEVELS];
     FnvMap read;   /* by term, reading and level: the polynomial */
     VecU32 sums;   /* in facts, of several terms: parts of others */
     VecU32 masked; /* in facts: numbers that are shifted or masked */
@@ -343,20 +343,20 @@ static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level)
 
 /* ---- facts ------------------------------------------------------------------------------------------------------------------------ */
 
-static void keep(Integers *z, Known *known, const Polynomial *p)
+static void keep(Integers *z, Inequalities *known, const Polynomial *p)
 {
     Polynomial *kept = arena_new(&z->arena, Polynomial);
     *kept = *p;
     known->v[known->n++] = kept;
 }
 
-static void know(Integers *z, Known *known, const Polynomial *p)
+static void know(Integers *z, Inequalities *known, const Polynomial *p)
 {
     if (!p->lost && known->n < POLYNOMIALS_MAX && !is_clearly_not_negative(z, p))
         keep(z, known, p);
 }
 
-static void know_relation(Integers *z, Known *known, const Fact *f, bool is_signed, u32 level)
+static void know_relation(Integers *z, Inequalities *known, const Fact *f, bool is_signed, u32 level)
 {
     const Terms *t = &z->p->t;
     u32 less = is_signed ? SIGNED_LESS : LESS, more = is_signed ? SIGNED_MORE : MORE, given = 0;
@@ -374,7 +374,7 @@ static void know_relation(Integers *z, Known *known, const Fact *f, bool is_sign
         know(z, known, &down);
 }
 
-static void know_range(Integers *z, Known *known, const Fact *f, bool is_signed, u32 level)
+static void know_range(Integers *z, Inequalities *known, const Fact *f, bool is_signed, u32 level)
 {
     Wide lo, hi;
     range_in(z->p, f->set, prove_bits(&z->p->t, f->term), is_signed, &lo, &hi);
@@ -385,7 +385,7 @@ static void know_range(Integers *z, Known *known, const Fact *f, bool is_signed,
 }
 
 /* A number that is on one side of a hole of its set. */
-static void know_hole(Integers *z, Known *known, const Fact *f, u32 level)
+static void know_hole(Integers *z, Inequalities *known, const Fact *f, u32 level)
 {
     Set set = *prove_set(&z->p->t.sets, f->set);
     if (set.n != 2)
@@ -400,7 +400,7 @@ static void know_hole(Integers *z, Known *known, const Fact *f, u32 level)
 }
 
 /* The sum is one number, or is not: an integer congruent to it that is less than 2^bits away from the number is that number, too. */
-static void know_number(Integers *z, Known *known, const Fact *f, u32 level)
+static void know_number(Integers *z, Inequalities *known, const Fact *f, u32 level)
 {
     Sets *s = &z->p->t.sets;
     u32 bits = prove_bits(&z->p->t, f->term);
@@ -445,7 +445,7 @@ static bool is_multiple_of(Integers *z, Term x, u64 of, u32 level)
 }
 
 /* What holds of an atom by what it computes: a number that is shifted or masked. */
-static void know_atom(Integers *z, Known *known, Term x, u32 level)
+static void know_atom(Integers *z, Inequalities *known, Term x, u32 level)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
@@ -478,7 +478,7 @@ static void know_atom(Integers *z, Known *known, Term x, u32 level)
     }
 }
 
-static void know_least(Integers *z, Known *known, u32 x)
+static void know_least(Integers *z, Inequalities *known, u32 x)
 {
     Wide lo, hi;
     Polynomial p = {0}, one = constant(1);
@@ -491,7 +491,7 @@ static void know_least(Integers *z, Known *known, u32 x)
 }
 
 /* No bit of a number is set that a mask of the lowest ones has: it is a multiple. */
-static void know_multiple(Integers *z, Known *known, Term x, u32 level)
+static void know_multiple(Integers *z, Inequalities *known, Term x, u32 level)
 {
     Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
@@ -503,7 +503,7 @@ static void know_multiple(Integers *z, Known *known, Term x, u32 level)
     }
 }
 
-static void know_atoms(Integers *z, Known *known, u32 level)
+static void know_atoms(Integers *z, Inequalities *known, u32 level)
 {
     FnvMap seen = {0};
     for (u32 k = 0; k < known->n; k++)
@@ -520,10 +520,10 @@ static void know_atoms(Integers *z, Known *known, u32 level)
     fnvmap_free(&seen);
 }
 
-static const Known *known_at(Integers *z, u32 level)
+static const Inequalities *known_at(Integers *z, u32 level)
 {
     Prover *p = z->p;
-    Known *known = &z->known[level];
+    Inequalities *known = &z->known[level];
     if (known->made)
         return known;
     known->made = true;
@@ -651,7 +651,7 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     if ((!from && g->n > 2) || level == 0 || depth == 0 || z->tries == 0)
         return false;
     z->tries--;
-    const Known *known = known_at(z, level - 1);
+    const Inequalities *known = known_at(z, level - 1);
     z->p->t.work += known->n / 16;
     for (u32 k = 0; k < known->n && from; k++) {
         Polynomial left;

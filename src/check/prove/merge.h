@@ -43,8 +43,6 @@ Term prove_counter_value(Merge *m, u32 slot);
 /* How many iterations there were when each arrival came, by the values of the slots. */
 void prove_counters_arrive(Merge *m);
 void prove_counter_facts(Merge *m, FactList *list);
-/* The symbol that is the number of iterations. */
-Term prove_iterations(const Merge *m);
 /* Whether the state's values and facts that speak of the number of iterations hold of all arrivals. */
 bool prove_counters_hold(Merge *m);
 
@@ -88,6 +86,12 @@ static inline u32 prove_merge_bits(const Merge *m, u32 slot)
 static inline Term prove_merge_symbol(const Merge *m, u32 slot)
 {
     return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, prove_merge_bits(m, slot));
+}
+
+/* The symbol that is the number of iterations. */
+static inline Term prove_iterations(const Merge *m)
+{
+    return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, m->slots, 0, 64);
 }
 
 /* Learns facts that are listed from the newest on. */
