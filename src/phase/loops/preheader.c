@@ -10,6 +10,21 @@
 
 /* ---- the counter ------------------------------------------------------------------------------------------------------------ */
 
+/* How far the bound is from what the counter begins with, which becomes *first. early: from one step before that. 0: the distance has
+ * too many terms. */
+static LinearId whole_distance(LinearExprs *f, const LoopCounter *c, bool early, LinearId *first)
+{
+    const SumCompare *cmp = &c->compare;
+    *first = early ? linear_sum(f, cmp->value.start, cmp->value.step, (u64)-1) : cmp->value.start;
+    return c->down ? linear_sum(f, *first, cmp->bound, (u64)-1) : linear_sum(f, cmp->bound, *first, (u64)-1);
+}
+
+static bool has_distance(LinearExprs *f, const LoopCounter *c)
+{
+    LinearId first;
+    return whole_distance(f, c, false, &first) && whole_distance(f, c, true, &first);
+}
+
 bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *block, LoopCounter *counter)
 {
     const LoopSum *v = &compare->value;
@@ -20,7 +35,7 @@ bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *bloc
     if (loop_sum_is_constant(s, v->step))
         counter->constant = loop_sum_constant(s, counter->step);
     bool rises = cmp_is_below(compare->cmp), falls = compare->cmp == CMP_GT || compare->cmp == CMP_GE;
-    if (counter->constant >= (u64)1 << 31)
+    if (counter->constant >= (u64)1 << 31 || !has_distance(s->exprs, counter))
         return false;
     return counter->down ? falls || (compare->cmp == CMP_NE && counter->constant)
                          : rises || (compare->cmp == CMP_NE && counter->constant);
@@ -118,8 +133,6 @@ Operand preheader_low_half(LoopFront *t, Operand x)
     return sum_emit(&t->sums, 0, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, &x, 1);
 }
 
-/* ---- the distance ------------------------------------------------------------------------------------------------------------ */
-
 /* ---- the distance ----------------------------------------------------------------------------------------------------------- */
 
 /* Requires that one step past the bound does not wrap. */
@@ -188,8 +201,7 @@ Operand preheader_distance(LoopFront *t, bool early)
     const LoopCounter *c = t->counter;
     const SumCompare *cmp = &c->compare;
     LinearExprs *f = t->sums.sums->exprs;
-    LinearId first = early ? linear_sum(f, cmp->value.start, cmp->value.step, (u64)-1) : cmp->value.start;
-    LinearId whole = c->down ? linear_sum(f, first, cmp->bound, (u64)-1) : linear_sum(f, cmp->bound, first, (u64)-1);
+    LinearId first, whole = whole_distance(f, c, early, &first);
     Operand d = cmp->cmp == CMP_NE ? exact_distance(t, c, whole) : limited_distance(t, c, first, whole);
     if (cmp->value.bits == 64) {
         preheader_require(t, d, CMP_LT, preheader_number(((u64)1 << 32) - ROOM, 64, false), 64, false);
