@@ -236,7 +236,7 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
 bool live_in(const Live *l, const Block *b, RegId reg)
 {
     if (b->id >= l->blocks)
-        return false;
+        return true; /* it was made since, and may read anything */
     u32 from = l->start[b->id];
     return sorted_has(l->regs + from, l->start[b->id + 1] - from, reg) ||
            sorted_has(l->everywhere, l->everywhere_count, reg);
