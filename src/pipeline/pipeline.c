@@ -162,6 +162,7 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     Analyses an;
     step_start_analyses(runner, &an, fn);
     PipelineResult result = PIPELINE_OK;
+    /* cppcheck-suppress autoVariables ; it is left when this function returns */
     runner->an = &an;
     runner->is_chosen = false;
     runner->uncounted = (UncountedLoops){0};
