@@ -34,6 +34,7 @@ features()
     fault-local-*) echo --features=local,guard,loop ;;
     fault-version-lanes) echo --features=warp,seen,version,call ;;
     fault-range-lanes) echo --features=warp,seen,range,call ;;
+    fault-range-sign) echo --features=range,memory --first=117 ;; # case 116 goes on for as long as an unsigned number has values
     fault-range-*) echo --features=range,memory ;;
     fault-version-*) echo --features=version,memory,return ;;
     fault-uniform-table) echo --features=warp,uniform-chain ;;
@@ -106,7 +107,7 @@ judge_prover()
 # A failure's report: the guilty rewrite is named, the kernel gets small, and the command that is printed shows the failure.
 judge_report()
 {
-    found=$(first --configs=--passes=fault-split-carry)
+    found=$(first --first=200 --configs=--passes=fault-split-carry) # case 22 takes a minute and a half to reduce, and gets a third
     case_folder=$BUILD/faults/${found% *}
     "$BUILD/fuzz-exec-faulty" --folder="$BUILD/faults" --once -n 1 --first="${found% *}" --configs=--passes=fault-split-carry >"$LOG.report"
     grep -q 'guilty: rewrite ([0-9]*) fault-split-carry on function' "$LOG.report" ||
