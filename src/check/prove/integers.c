@@ -8,13 +8,10 @@
  * another one is subtracted, times a product of unsigned atoms, which is not negative either. */
 #include "check/prove/integers.h"
 
-#include <string.h>
-
+#include "check/prove/polynomial.h"
 #include "check/prove/prover.h"
 
 enum {
-    MONOMIALS_MAX = 20,
-    DEGREE_MAX = 4,
     FACTS_READ = 96,
     SUMS_MAX = 24,
     POLYNOMIALS_MAX = 320, /* that facts give */
@@ -30,22 +27,6 @@ enum {
     EQUAL = 1u << PROVE_EQ,
     ALL = (1u << PROVE_RELS) - 1
 };
-
-typedef __int128 Wide;
-
-#define COEF_LIMIT ((Wide)1 << 100)
-
-typedef struct Monomial {
-    Wide coef;
-    u32 n;
-    u32 atom[DEGREE_MAX]; /* 2 * term + whether it is read as a signed number; ascending */
-} Monomial;
-
-typedef struct Polynomial {
-    u32 n;
-    bool lost; /* it has grown too large: nothing is known of it */
-    Monomial m[MONOMIALS_MAX];
-} Polynomial;
 
 /* Polynomials that are not negative, by the facts of one moment. */
 typedef struct Inequalities {
@@ -67,82 +48,6 @@ struct Integers {
 static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level);
 static Polynomial congruent(Integers *z, Term x, bool is_signed, u32 level);
 static bool is_not_negative(Integers *z, const Polynomial *g, u32 level, u32 depth);
-
-/* ---- polynomials ------------------------------------------------------------------------------------------------------------- */
-
-static bool same_atoms(const Monomial *a, const Monomial *b)
-{
-    return a->n == b->n && memcmp(a->atom, b->atom, a->n * sizeof *a->atom) == 0;
-}
-
-static void add_monomial(Polynomial *p, Monomial m)
-{
-    for (u32 k = 0; k < p->n; k++)
-        if (same_atoms(&p->m[k], &m)) {
-            m.coef += p->m[k].coef;
-            p->m[k] = p->m[--p->n];
-            break;
-        }
-    if (m.coef == 0)
-        return;
-    p->lost |= p->n == MONOMIALS_MAX || m.coef > COEF_LIMIT || m.coef < -COEF_LIMIT;
-    if (!p->lost)
-        p->m[p->n++] = m;
-}
-
-static Polynomial constant(Wide value)
-{
-    Polynomial p = {0};
-    add_monomial(&p, (Monomial){.coef = value});
-    return p;
-}
-
-/* The product; a coefficient of 0 says that it is too large. */
-static Monomial multiply_monomials(const Monomial *a, const Monomial *b)
-{
-    Monomial m = {0};
-    if (a->n + b->n > DEGREE_MAX || __builtin_mul_overflow(a->coef, b->coef, &m.coef))
-        return (Monomial){0};
-    for (u32 i = 0, k = 0; i + k < a->n + b->n;) {
-        bool first = k == b->n || (i < a->n && a->atom[i] <= b->atom[k]);
-        m.atom[m.n++] = first ? a->atom[i++] : b->atom[k++];
-    }
-    return m;
-}
-
-/* Adds m times q. */
-static void add_times(Polynomial *p, const Polynomial *q, const Monomial *m)
-{
-    p->lost |= q->lost;
-    for (u32 k = 0; k < q->n && !p->lost; k++) {
-        Monomial made = multiply_monomials(&q->m[k], m);
-        p->lost |= made.coef == 0;
-        add_monomial(p, made);
-    }
-}
-
-static void add_scaled(Polynomial *p, const Polynomial *q, Wide by)
-{
-    if (by)
-        add_times(p, q, &(Monomial){.coef = by});
-}
-
-static Polynomial multiply(const Polynomial *a, const Polynomial *b)
-{
-    Polynomial p = {.lost = a->lost};
-    for (u32 k = 0; k < a->n; k++)
-        add_times(&p, b, &a->m[k]);
-    return p;
-}
-
-/* a - b - less. */
-static Polynomial difference(const Polynomial *a, const Polynomial *b, Wide less)
-{
-    Polynomial p = *a, c = constant(1);
-    add_scaled(&p, b, -1);
-    add_scaled(&p, &c, -less);
-    return p;
-}
 
 /* ---- ranges -------------------------------------------------------------------------------------------------------------------- */
 
@@ -196,7 +101,7 @@ static Polynomial atom(Integers *z, Term x, bool is_signed)
     Wide lo = 0, hi = 0;
     if (is_signed)
         range_in(z->p, prove_known(z->p, x), bits, true, &lo, &hi);
-    add_monomial(&p, (Monomial){.coef = 1, .n = 1, .atom = {2 * x + (is_signed && lo < 0)}});
+    polynomial_add(&p, (Monomial){.coef = 1, .n = 1, .atom = {2 * x + (is_signed && lo < 0)}});
     return p;
 }
 
@@ -238,14 +143,14 @@ static Polynomial read_sum(Integers *z, Term x, bool is_signed, u32 level)
     if (part) {
         Polynomial p = congruent(z, rest, is_signed, level), of = read_term(z, part, is_signed, level);
         if (prove_is_const(t, rest)) /* its sign is that of a small number */
-            p = constant(prove_signed(prove_node(t, rest)->value, node.bits));
-        add_scaled(&p, &of, is_less ? -1 : 1);
+            p = polynomial_constant(prove_signed(prove_node(t, rest)->value, node.bits));
+        polynomial_add_scaled(&p, &of, is_less ? -1 : 1);
         return p;
     }
-    Polynomial p = constant(prove_signed(node.value, node.bits));
+    Polynomial p = polynomial_constant(prove_signed(node.value, node.bits));
     for (u32 k = 0; k < node.n; k++) {
         Polynomial of = read_term(z, prove_kid(t, x, k), is_signed, level);
-        add_scaled(&p, &of, prove_signed(t->coef.v[node.kids + k], node.bits));
+        polynomial_add_scaled(&p, &of, prove_signed(t->coef.v[node.kids + k], node.bits));
     }
     return p;
 }
@@ -257,13 +162,13 @@ static Polynomial congruent(Integers *z, Term x, bool is_signed, u32 level)
     TermNode node = *prove_node(t, x);
     Polynomial p;
     switch ((TermOp)node.op) {
-    case TERM_CONST: return constant(is_signed ? (Wide)prove_signed(node.value, node.bits) : (Wide)node.value);
+    case TERM_CONST: return polynomial_constant(is_signed ? (Wide)prove_signed(node.value, node.bits) : (Wide)node.value);
     case TERM_LINEAR: return read_sum(z, x, is_signed, level);
     case TERM_MUL:
-        p = constant(1);
+        p = polynomial_constant(1);
         for (u32 k = 0; k < node.n; k++) {
             Polynomial part = read_term(z, prove_kid(t, x, k), false, level);
-            p = multiply(&p, &part);
+            p = polynomial_multiply(&p, &part);
         }
         return p;
     case TERM_ZEXT: return read_term(z, prove_kid(t, x, 0), false, level);
@@ -311,8 +216,8 @@ static bool only_adds(Integers *z, Term x)
 /* Whether the number, as a signed one, is the unsigned one. */
 static bool is_small(Integers *z, Term x, u32 level)
 {
-    Polynomial most = constant(greatest_number(prove_bits(&z->p->t, x), true)), own = atom(z, x, false);
-    Polynomial below = difference(&most, &own, 0);
+    Polynomial most = polynomial_constant(greatest_number(prove_bits(&z->p->t, x), true)), own = atom(z, x, false);
+    Polynomial below = polynomial_difference(&most, &own, 0);
     return is_not_negative(z, &below, level, SUBTRACTIONS);
 }
 
@@ -325,9 +230,9 @@ static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level)
         return *(const Polynomial *)(uintptr_t)*found;
     u32 tries = z->tries;
     z->tries = READING_TRIES;
-    Polynomial p = congruent(z, x, is_signed, level), lo = constant(least_number(bits, is_signed)),
-               hi = constant(greatest_number(bits, is_signed));
-    Polynomial above = difference(&p, &lo, 0), below = difference(&hi, &p, 0);
+    Polynomial p = congruent(z, x, is_signed, level), lo = polynomial_constant(least_number(bits, is_signed)),
+               hi = polynomial_constant(greatest_number(bits, is_signed));
+    Polynomial above = polynomial_difference(&p, &lo, 0), below = polynomial_difference(&hi, &p, 0);
     bool whole = !is_signed && is_whole_product(z, x), adds = !is_signed && only_adds(z, x);
     bool from_least = whole || adds || is_not_negative(z, &above, level, SUBTRACTIONS);
     if (p.lost || !from_least || (!whole && !is_not_negative(z, &below, level, SUBTRACTIONS)))
@@ -367,7 +272,7 @@ static void know_relation(Integers *z, Inequalities *known, const Fact *f, bool 
         return;
     Polynomial a = read_term(z, prove_kid(t, f->term, 0), is_signed, level),
                b = read_term(z, prove_kid(t, f->term, 1), is_signed, level);
-    Polynomial up = difference(&b, &a, !(given & EQUAL)), down = difference(&a, &b, !(given & EQUAL));
+    Polynomial up = polynomial_difference(&b, &a, !(given & EQUAL)), down = polynomial_difference(&a, &b, !(given & EQUAL));
     if (at_most)
         know(z, known, &up);
     if (at_least)
@@ -378,8 +283,8 @@ static void know_range(Integers *z, Inequalities *known, const Fact *f, bool is_
 {
     Wide lo, hi;
     range_in(z->p, f->set, prove_bits(&z->p->t, f->term), is_signed, &lo, &hi);
-    Polynomial x = read_term(z, f->term, is_signed, level), least = constant(lo), most = constant(hi);
-    Polynomial above = difference(&x, &least, 0), below = difference(&most, &x, 0);
+    Polynomial x = read_term(z, f->term, is_signed, level), least = polynomial_constant(lo), most = polynomial_constant(hi);
+    Polynomial above = polynomial_difference(&x, &least, 0), below = polynomial_difference(&most, &x, 0);
     know(z, known, &above);
     know(z, known, &below);
 }
@@ -390,9 +295,10 @@ static void know_hole(Integers *z, Inequalities *known, const Fact *f, u32 level
     Set set = *prove_set(&z->p->t.sets, f->set);
     if (set.n != 2)
         return;
-    Polynomial x = read_term(z, f->term, false, level), end = constant(set.v[0].hi), next = constant(set.v[1].lo);
-    Polynomial above = difference(&x, &end, 1), below = difference(&next, &x, 1);
-    Polynomial least = difference(&x, &next, 0), most = difference(&end, &x, 0);
+    Polynomial x = read_term(z, f->term, false, level), end = polynomial_constant(set.v[0].hi),
+               next = polynomial_constant(set.v[1].lo);
+    Polynomial above = polynomial_difference(&x, &end, 1), below = polynomial_difference(&next, &x, 1);
+    Polynomial least = polynomial_difference(&x, &next, 0), most = polynomial_difference(&end, &x, 0);
     if (is_not_negative(z, &above, level, SUBTRACTIONS))
         know(z, known, &least);
     else if (is_not_negative(z, &below, level, SUBTRACTIONS))
@@ -408,19 +314,20 @@ static void know_number(Integers *z, Inequalities *known, const Fact *f, u32 lev
     bool is_one = prove_set_count(s, f->set, 2) == 1, is_not = prove_set_count(s, rest, 2) == 1;
     if (!is_one && !is_not)
         return;
-    Polynomial far = constant((Wide)prove_mask(bits)), zero = {0};
-    Polynomial number = constant(prove_signed(prove_set_min(s, is_one ? f->set : rest), bits));
-    Polynomial x = congruent(z, f->term, false, level), up = difference(&x, &number, 0), down = difference(&number, &x, 0);
-    Polynomial low = difference(&far, &down, 0), high = difference(&far, &up, 0);
+    Polynomial far = polynomial_constant((Wide)prove_mask(bits)), zero = {0};
+    Polynomial number = polynomial_constant(prove_signed(prove_set_min(s, is_one ? f->set : rest), bits));
+    Polynomial x = congruent(z, f->term, false, level), up = polynomial_difference(&x, &number, 0),
+               down = polynomial_difference(&number, &x, 0);
+    Polynomial low = polynomial_difference(&far, &down, 0), high = polynomial_difference(&far, &up, 0);
     if (is_one && is_not_negative(z, &low, level, SUBTRACTIONS) && is_not_negative(z, &high, level, SUBTRACTIONS)) {
         know(z, known, &up);
         know(z, known, &down);
     }
     if (is_not && is_not_negative(z, &up, level, SUBTRACTIONS)) {
-        up = difference(&up, &zero, 1);
+        up = polynomial_difference(&up, &zero, 1);
         know(z, known, &up);
     } else if (is_not && is_not_negative(z, &down, level, SUBTRACTIONS)) {
-        down = difference(&down, &zero, 1);
+        down = polynomial_difference(&down, &zero, 1);
         know(z, known, &down);
     }
 }
@@ -454,25 +361,25 @@ static void know_atom(Integers *z, Inequalities *known, Term x, u32 level)
     bool masks = node.op == TERM_LOGIC && node.n == 2 && node.value == 0x8 && node.bits <= 64;
     if (!shifts && !masks)
         return;
-    Polynomial own = atom(z, x, false), by = constant(1);
+    Polynomial own = atom(z, x, false), by = polynomial_constant(1);
     if (shifts) {
         Wide scale = (Wide)1 << prove_node(t, prove_kid(t, x, 1))->value;
         Polynomial of = read_term(z, prove_kid(t, x, 0), false, level), low = of, high = {0};
-        add_scaled(&low, &own, -scale);
+        polynomial_add_scaled(&low, &own, -scale);
         know(z, known, &low);
-        add_scaled(&high, &own, scale);
+        polynomial_add_scaled(&high, &own, scale);
         if (!is_multiple_of(z, prove_kid(t, x, 0), (u64)scale, level))
-            add_scaled(&high, &by, scale - 1);
-        add_scaled(&high, &of, -1);
+            polynomial_add_scaled(&high, &by, scale - 1);
+        polynomial_add_scaled(&high, &of, -1);
         know(z, known, &high);
         return;
     }
     for (u32 k = 0; k < 2; k++) {
-        Polynomial of = read_term(z, prove_kid(t, x, k), false, level), low = difference(&of, &own, 0);
+        Polynomial of = read_term(z, prove_kid(t, x, k), false, level), low = polynomial_difference(&of, &own, 0);
         know(z, known, &low);
         if (prove_is_const(t, prove_kid(t, x, !k))) {
             Wide cleared = (Wide)(~prove_node(t, prove_kid(t, x, !k))->value & prove_mask(node.bits));
-            Polynomial high = difference(&own, &of, -cleared);
+            Polynomial high = polynomial_difference(&own, &of, -cleared);
             know(z, known, &high);
         }
     }
@@ -481,12 +388,12 @@ static void know_atom(Integers *z, Inequalities *known, Term x, u32 level)
 static void know_least(Integers *z, Inequalities *known, u32 x)
 {
     Wide lo, hi;
-    Polynomial p = {0}, one = constant(1);
+    Polynomial p = {0}, one = polynomial_constant(1);
     range_of_atom(z, x, &lo, &hi);
     if (lo <= 0 || known->n == POLYNOMIALS_MAX)
         return;
-    add_monomial(&p, (Monomial){.coef = 1, .n = 1, .atom = {x}});
-    add_scaled(&p, &one, -lo);
+    polynomial_add(&p, (Monomial){.coef = 1, .n = 1, .atom = {x}});
+    polynomial_add_scaled(&p, &one, -lo);
     keep(z, known, &p);
 }
 
@@ -538,14 +445,16 @@ static const Inequalities *known_at(Integers *z, u32 level)
         read++;
         if (op == TERM_LOGIC && prove_set_max(&p->t.sets, f.set) == 0)
             know_multiple(z, known, f.term, level);
-        if (op != TERM_REL && prove_bits(&p->t, f.term) >= 32)
+        u32 bits = prove_bits(&p->t, op == TERM_REL ? prove_kid(&p->t, f.term, 0) : f.term);
+        bool is_number = op != TERM_REL && bits >= 32 && bits <= 64;
+        if (is_number)
             know_hole(z, known, &f, level);
-        if (op == TERM_LINEAR)
+        if (is_number && op == TERM_LINEAR)
             know_number(z, known, &f, level);
         for (u32 is_signed = 0; is_signed < 2; is_signed++)
-            if (op == TERM_REL && prove_bits(&p->t, prove_kid(&p->t, f.term, 0)) <= 64)
+            if (op == TERM_REL && bits <= 64)
                 know_relation(z, known, &f, is_signed, level);
-            else if (op != TERM_REL && prove_bits(&p->t, f.term) >= 32)
+            else if (is_number)
                 know_range(z, known, &f, is_signed, level);
     }
     know_atoms(z, known, level);
@@ -553,22 +462,6 @@ static const Inequalities *known_at(Integers *z, u32 level)
 }
 
 /* ---- what follows -------------------------------------------------------------------------------------------------------------- */
-
-/* What the second one, a divisor of the first, is to be multiplied by; its coefficient is left out. False: it is none, or the product
- * may be negative. */
-static bool quotient(const Monomial *a, const Monomial *b, Monomial *by)
-{
-    u32 k = 0;
-    *by = (Monomial){.coef = 1};
-    for (u32 i = 0; i < a->n; i++)
-        if (k < b->n && b->atom[k] == a->atom[i])
-            k++;
-        else if (a->atom[i] & 1)
-            return false;
-        else
-            by->atom[by->n++] = a->atom[i];
-    return k == b->n;
-}
 
 /* The negative monomial that may be the largest: it is got rid of first. */
 static const Monomial *worst(const Integers *z, const Polynomial *g)
@@ -588,60 +481,12 @@ static const Monomial *worst(const Integers *z, const Polynomial *g)
     return found;
 }
 
-/* If all monomials but a constant are multiples of a number, the constant may be rounded: where 4 x is at least 1, it is at least 4. */
-static Polynomial rounded(const Polynomial *g, bool *is_multiple)
-{
-    Wide by = 0, c = 0;
-    for (u32 k = 0; k < g->n; k++) {
-        Wide a = by, b = g->m[k].coef < 0 ? -g->m[k].coef : g->m[k].coef;
-        c = g->m[k].n ? c : g->m[k].coef;
-        while (g->m[k].n && a) {
-            Wide rest = b % a;
-            b = a;
-            a = rest;
-        }
-        by = g->m[k].n ? b : by;
-    }
-    Polynomial p = *g, one = constant(1);
-    *is_multiple = by > 1;
-    if (by > 1) {
-        Wide rest = (c % by + by) % by;
-        add_scaled(&p, &one, by - 1 - rest);
-    }
-    return p;
-}
-
-/* g less a multiple of p, so that the monomial is no longer in it. An integer is not negative if f times it, and f - 1, is not. */
-static bool subtract(const Polynomial *g, const Monomial *from, const Polynomial *p, Polynomial *left)
-{
-    for (u32 k = 0; k < p->n; k++) {
-        Monomial by;
-        if ((p->m[k].coef > 0) != (from->coef > 0) || p->m[k].n == 0 || !quotient(from, &p->m[k], &by))
-            continue;
-        Wide scale = 1;
-        if (from->coef % p->m[k].coef == 0)
-            by.coef = from->coef / p->m[k].coef;
-        else if (p->m[k].coef % from->coef == 0)
-            scale = p->m[k].coef / from->coef;
-        else
-            continue;
-        Polynomial one = constant(1);
-        *left = (Polynomial){0};
-        add_scaled(left, g, scale);
-        add_scaled(left, &one, scale - 1);
-        by.coef = -by.coef;
-        add_times(left, p, &by);
-        return !left->lost;
-    }
-    return false;
-}
-
 static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
 {
     if (g->lost || is_clearly_not_negative(z, g))
         return !g->lost;
     bool is_multiple;
-    Polynomial round = rounded(g, &is_multiple);
+    Polynomial round = polynomial_rounded(g, &is_multiple);
     g = &round;
     if (is_clearly_not_negative(z, g))
         return true;
@@ -655,13 +500,13 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     z->p->t.work += known->n / 16;
     for (u32 k = 0; k < known->n && from; k++) {
         Polynomial left;
-        if (subtract(g, from, known->v[k], &left) && search(z, &left, level, depth - 1))
+        if (polynomial_subtract(g, from, known->v[k], &left) && search(z, &left, level, depth - 1))
             return true;
     }
     for (u32 i = 0; i < g->n && g->n <= FEW; i++)
         for (u32 k = 0; k < known->n && g->m[i].coef > 0 && g->m[i].n == 1 && &g->m[i] != from; k++) {
             Polynomial left;
-            if (subtract(g, &g->m[i], known->v[k], &left) && search(z, &left, level, depth - 1))
+            if (polynomial_subtract(g, &g->m[i], known->v[k], &left) && search(z, &left, level, depth - 1))
                 return true;
         }
     return false;
@@ -748,22 +593,23 @@ static bool is_below(Integers *z, Term a, Term b, bool is_signed, u32 apart)
     u32 bits = prove_bits(&z->p->t, a);
     z->tries = TRIES_MAX;
     Polynomial x = congruent(z, a, is_signed, LEVELS - 1), y = read_term(z, b, is_signed, LEVELS - 1);
-    Polynomial lo = constant(least_number(bits, is_signed)), hi = constant(greatest_number(bits, is_signed));
-    Polynomial g = difference(&y, &x, apart), above = difference(&x, &lo, 0);
+    Polynomial lo = polynomial_constant(least_number(bits, is_signed)),
+               hi = polynomial_constant(greatest_number(bits, is_signed));
+    Polynomial g = polynomial_difference(&y, &x, apart), above = polynomial_difference(&x, &lo, 0);
     if (holds(z, &g) && holds(z, &above))
         return true;
     x = read_term(z, a, is_signed, LEVELS - 1);
-    g = difference(&y, &x, apart);
+    g = polynomial_difference(&y, &x, apart);
     if (holds(z, &g))
         return true;
     y = congruent(z, b, is_signed, LEVELS - 1);
-    Polynomial below = difference(&hi, &y, 0);
-    g = difference(&y, &x, apart);
+    Polynomial below = polynomial_difference(&hi, &y, 0);
+    g = polynomial_difference(&y, &x, apart);
     if (holds(z, &g) && holds(z, &below))
         return true;
     x = atom(z, a, is_signed);
     y = read_term(z, b, is_signed, LEVELS - 1);
-    g = difference(&y, &x, apart);
+    g = polynomial_difference(&y, &x, apart);
     return holds(z, &g);
 }
 

@@ -1,5 +1,5 @@
 /* Sound: values and bounds are numbers modulo 2^32 or 2^64. The test computes with integers that do not wrap. What is said of the
- * counter stands in front.c.
+ * counter stands in preheader.c.
  *
  * A value whose step is c times f is start + t * f modulo 2^32 or 2^64, where t = k * c is at most the distance.
  * The number F(t) = start + t * f is monotone in t. If F(0) and F(distance) lie in the range of the numbers that are compared, and
@@ -144,7 +144,7 @@ void loop_decision_free(LoopDecision *d) { vec_free(&d->group); }
 /* ---- writing the test ------------------------------------------------------------------------------------------------------- */
 
 /* The distance of the group, and its multiples, in 32 bits. add: it must be possible to add the group's constant too. */
-static Operand build_times(LoopFront *t, const DecideGroup *g, bool add)
+static Operand build_times(Preheader *t, const DecideGroup *g, bool add)
 {
     const LoopCounter *c = t->counter;
     Operand d = preheader_distance(t, g->early);
@@ -163,7 +163,7 @@ static Operand build_times(LoopFront *t, const DecideGroup *g, bool add)
 /* ---- a group ------------------------------------------------------------------------------------------------------------------ */
 
 /* The factor in 32 bits. */
-static Operand build_factor(LoopFront *t, const DecideGroup *g)
+static Operand build_factor(Preheader *t, const DecideGroup *g)
 {
     LoopSums *s = t->sums.sums;
     Operand f = sum_build(&t->sums, g->factor);
@@ -178,7 +178,7 @@ static Operand build_factor(LoopFront *t, const DecideGroup *g)
 }
 
 /* Computes times * factor + more in 64 bits. */
-static Operand build_way(LoopFront *t, Operand times, Operand factor, Operand more)
+static Operand build_way(Preheader *t, Operand times, Operand factor, Operand more)
 {
     if (times.kind == OPND_IMM) {
         times.value &= UINT32_MAX;
@@ -196,7 +196,7 @@ static Operand build_way(LoopFront *t, Operand times, Operand factor, Operand mo
 }
 
 /* Compares the distance of numbers of the compared width to the bound, or to the end of their range. */
-static void require_same_width(LoopFront *t, const DecideGroup *g)
+static void require_same_width(Preheader *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     u32 bits = c->value.bits;
@@ -216,7 +216,7 @@ static void require_same_width(LoopFront *t, const DecideGroup *g)
 }
 
 /* Values do not come to the bound: they go less far than it is away in their direction. */
-static void require_unequal(LoopFront *t, const DecideGroup *g)
+static void require_unequal(Preheader *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     LoopSums *s = t->sums.sums;
@@ -231,7 +231,7 @@ static void require_unequal(LoopFront *t, const DecideGroup *g)
 }
 
 /* The distance. If a register multiplies it and numbers are signed, it is less than 2^31: the product is then less than 2^63. */
-static Operand build_multiplied_times(LoopFront *t, const DecideGroup *g, bool sgn, Operand factor)
+static Operand build_multiplied_times(Preheader *t, const DecideGroup *g, bool sgn, Operand factor)
 {
     Operand times = build_times(t, g, false);
     if (sgn && factor.kind != OPND_IMM)
@@ -240,7 +240,7 @@ static Operand build_multiplied_times(LoopFront *t, const DecideGroup *g, bool s
 }
 
 /* Requires the comparison of numbers of 32 bits that rise; the last one is computed in 64 bits. */
-static void require_rising(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
+static void require_rising(Preheader *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
                            Operand bound)
 {
     const SumCompare *c = &g->compare;
@@ -253,7 +253,7 @@ static void require_rising(LoopFront *t, const DecideGroup *g, bool sgn, u64 mos
 }
 
 /* Requires the same of numbers that fall. */
-static void require_falling(LoopFront *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
+static void require_falling(Preheader *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
                             Operand bound)
 {
     const SumCompare *c = &g->compare;
@@ -271,7 +271,7 @@ static void require_falling(LoopFront *t, const DecideGroup *g, bool sgn, u64 mo
     preheader_require(t, above ? start : last, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
 }
 
-static void require_in_64(LoopFront *t, const DecideGroup *g)
+static void require_in_64(Preheader *t, const DecideGroup *g)
 {
     const SumCompare *c = &g->compare;
     bool ext = c->value.extended, sgn = ext ? c->value.is_signed && c->is_signed : c->is_signed;
@@ -288,7 +288,7 @@ static void require_in_64(LoopFront *t, const DecideGroup *g)
 }
 
 /* Whether the group's value is what the counter compares, so that the counter's bound bounds it. */
-static bool is_counter(const LoopFront *t, const DecideGroup *g)
+static bool is_counter(const Preheader *t, const DecideGroup *g)
 {
     const SumCompare *x = &g->compare, *y = t->counter ? &t->counter->compare : NULL;
     if (!y || y->cmp == CMP_NE || g->add || g->times || x->value.extended || x->value.bits != y->value.bits ||
@@ -299,7 +299,7 @@ static bool is_counter(const LoopFront *t, const DecideGroup *g)
     return x->value.start == first && above == cmp_is_below(y->cmp);
 }
 
-static void require_counter(LoopFront *t, const DecideGroup *g)
+static void require_counter(Preheader *t, const DecideGroup *g)
 {
     const SumCompare *x = &g->compare, *y = &t->counter->compare;
     bool above = cmp_is_below(x->cmp), apart = !cmp_is_strict(y->cmp) && cmp_is_strict(x->cmp);
@@ -309,7 +309,7 @@ static void require_counter(LoopFront *t, const DecideGroup *g)
     preheader_require(t, sum_build(&t->sums, y->bound), cmp, bound, x->width, x->is_signed);
 }
 
-static void require_group(LoopFront *t, const DecideGroup *g)
+static void require_group(Preheader *t, const DecideGroup *g)
 {
     LoopSums *s = t->sums.sums;
     const SumCompare *c = &g->compare;
@@ -333,9 +333,9 @@ static void require_group(LoopFront *t, const DecideGroup *g)
         require_in_64(t, g);
 }
 
-static LoopFront run(LoopDecision *d, const Builder *at)
+static Preheader run(LoopDecision *d, const Builder *at)
 {
-    LoopFront t = preheader_new(d->sums, d->counter, at);
+    Preheader t = preheader_new(d->sums, d->counter, at);
     for (u32 k = 0; k < d->group.n && !t.never; k++)
         require_group(&t, &d->group.v[k]);
     preheader_free(&t);
@@ -344,12 +344,12 @@ static LoopFront run(LoopDecision *d, const Builder *at)
 
 u32 loop_decision_cost(LoopDecision *d)
 {
-    LoopFront t = run(d, NULL);
+    Preheader t = run(d, NULL);
     return t.never ? UINT32_MAX : t.sums.cost;
 }
 
 /* The number of iterations of a loop whose latch counts, where its distance is in a register, and exact. */
-static RegId build_trips(LoopFront *t)
+static RegId build_trips(Preheader *t)
 {
     const LoopCounter *c = t->counter;
     if (!c || !t->known[true] || t->distance[true].kind != OPND_REG || !c->constant || c->constant & (c->constant - 1))
@@ -361,7 +361,7 @@ static RegId build_trips(LoopFront *t)
 
 RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips)
 {
-    LoopFront t = run(d, at);
+    Preheader t = run(d, at);
     d->trips = trips ? build_trips(&t) : 0;
     return t.all.kind == OPND_REG ? t.all.id : 0;
 }

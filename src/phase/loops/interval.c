@@ -161,14 +161,14 @@ bool loop_interval_has(const LoopInterval *in, bool from)
 
 typedef struct IntervalBuild {
     LoopInterval *in;
-    LoopFront front;
+    Preheader preheader;
     Operand trips;           /* the number of iterations, in 32 bits */
     Operand way[LIMITS_MAX]; /* by line: how far its values go in all iterations */
     Operand end[2];          /* the first of those in which the comparisons hold, and the first one after them */
 } IntervalBuild;
 
 /* The smaller or the greater of two numbers. */
-static Operand pick(LoopFront *t, Opcode opcode, u32 bits, bool is_signed, Operand x, Operand y)
+static Operand pick(Preheader *t, Opcode opcode, u32 bits, bool is_signed, Operand x, Operand y)
 {
     Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
@@ -181,7 +181,7 @@ static Operand pick(LoopFront *t, Opcode opcode, u32 bits, bool is_signed, Opera
     return sum_emit(&t->sums, bits / 16 - 1, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
-static Operand scaled(LoopFront *t, Operand x, u64 by, u32 bits)
+static Operand scaled(Preheader *t, Operand x, u64 by, u32 bits)
 {
     if (by == 1)
         return x;
@@ -191,7 +191,7 @@ static Operand scaled(LoopFront *t, Operand x, u64 by, u32 bits)
                                   : preheader_number(by, bits, false));
 }
 
-static Operand divided(LoopFront *t, Operand x, u64 by)
+static Operand divided(Preheader *t, Operand x, u64 by)
 {
     if (by == 1)
         return x;
@@ -207,12 +207,12 @@ static void build_trips(IntervalBuild *b)
     u64 step = 1;
     for (u32 k = 0; k < b->in->line.n; k++)
         step = b->in->line.v[k].step > step ? b->in->line.v[k].step : step;
-    Operand distance = preheader_distance(&b->front, true);
+    Operand distance = preheader_distance(&b->preheader, true);
     u64 most = (WAY_MOST / step - 1) * c->constant;
     if (most < UINT32_MAX)
-        preheader_require(&b->front, distance, CMP_LE, preheader_number(most, 32, false), 32, false);
-    b->trips =
-        preheader_apply(&b->front, OPC_ADD, 32, divided(&b->front, distance, c->constant), preheader_number(1, 32, false));
+        preheader_require(&b->preheader, distance, CMP_LE, preheader_number(most, 32, false), 32, false);
+    b->trips = preheader_apply(&b->preheader, OPC_ADD, 32, divided(&b->preheader, distance, c->constant),
+                               preheader_number(1, 32, false));
 }
 
 static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
@@ -224,7 +224,7 @@ static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
 /* Requires that no value of the line wraps. */
 static void require_line(IntervalBuild *b, u32 line)
 {
-    LoopFront *t = &b->front;
+    Preheader *t = &b->preheader;
     const IntervalLine *l = &b->in->line.v[line];
     Operand gone = scaled(t, b->trips, l->step, 32);
     b->way[line] = l->bits == 64 ? preheader_widen(t, gone, false) : gone;
@@ -238,7 +238,7 @@ static void require_line(IntervalBuild *b, u32 line)
 /* The bound that values which rise are less than, or not, and those that fall are greater than, or not. */
 static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
 {
-    LoopFront *t = &b->front;
+    Preheader *t = &b->preheader;
     u64 end = m->past > 0 ? preheader_greatest(m->width, m->is_signed) : preheader_least(m->width, m->is_signed);
     Operand bound = sum_build(&t->sums, m->bound);
     if (m->not_negative)
@@ -251,7 +251,7 @@ static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
 /* The first iteration in which the value is at the bound, or past it. */
 static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
 {
-    LoopFront *t = &b->front;
+    Preheader *t = &b->preheader;
     const IntervalLine *l = &b->in->line.v[m->line];
     Operand bound = build_bound(b, m), start = sum_build(&t->sums, moved(b, l->base, m->add));
     Operand end = preheader_apply(t, l->down ? OPC_SUB : OPC_ADD, l->bits, start, b->way[m->line]);
@@ -278,14 +278,14 @@ static void build_ends(IntervalBuild *b)
         const IntervalLimit *m = &b->in->limit.v[k];
         u32 to = !m->from;
         Operand at = build_limit(b, m);
-        b->end[to] = any[to] ? pick(&b->front, to ? OPC_MIN : OPC_MAX, 32, false, b->end[to], at) : at;
+        b->end[to] = any[to] ? pick(&b->preheader, to ? OPC_MIN : OPC_MAX, 32, false, b->end[to], at) : at;
         any[to] = true;
     }
 }
 
 static void require_always(IntervalBuild *b)
 {
-    LoopFront *t = &b->front;
+    Preheader *t = &b->preheader;
     for (u32 k = 0; k < b->in->always.n; k++) {
         const SumCompare *c = &b->in->always.v[k];
         if (c->predicate)
@@ -299,7 +299,7 @@ static void require_always(IntervalBuild *b)
 /* What the counter's comparison compares in the last of so many iterations. */
 static Operand build_last(IntervalBuild *b, Operand iterations)
 {
-    LoopFront *t = &b->front;
+    Preheader *t = &b->preheader;
     const LoopCounter *c = b->in->counter;
     const LoopSum *v = &c->compare.value;
     LinearId before = linear_sum(b->in->sums->exprs, v->start, v->step, (u64)-1);
@@ -313,14 +313,14 @@ static Operand build_last(IntervalBuild *b, Operand iterations)
 static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
 {
     OpParts parts = {.cmp = cmp, .type = {TYPE_U32}};
-    b->front.never |= x.kind == OPND_IMM;
-    return sum_emit(&b->front.sums, 1, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y}, 2).id;
+    b->preheader.never |= x.kind == OPND_IMM;
+    return sum_emit(&b->preheader.sums, 1, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y}, 2).id;
 }
 
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)
 {
-    IntervalBuild b = {.in = in, .front = preheader_new(in->sums, in->counter, places ? &places->at : NULL)};
-    LoopFront *t = &b.front;
+    IntervalBuild b = {.in = in, .preheader = preheader_new(in->sums, in->counter, places ? &places->at : NULL)};
+    Preheader *t = &b.preheader;
     IntervalEnds ends = {0};
     build_trips(&b);
     ends.is_long = build_is(&b, b.trips, CMP_GE, preheader_number(trips, 32, false));

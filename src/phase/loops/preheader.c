@@ -62,18 +62,18 @@ u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
     return r.hi / c->constant < most ? r.hi / c->constant + 1 : UINT64_MAX;
 }
 
-LoopFront preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
+Preheader preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
 {
-    LoopFront t = {.counter = counter, .all = {.kind = OPND_IMM}};
+    Preheader t = {.counter = counter, .all = {.kind = OPND_IMM}};
     sum_builder_init(&t.sums, sums, at);
     return t;
 }
 
-void preheader_free(LoopFront *t) { sum_builder_free(&t->sums); }
+void preheader_free(Preheader *t) { sum_builder_free(&t->sums); }
 
 /* ---- conditions ---------------------------------------------------------------------------------------------------------- */
 
-void preheader_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
+void preheader_require(Preheader *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         t->never |= range_compare(cmp, is_signed, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value)) !=
@@ -90,7 +90,7 @@ void preheader_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bo
     t->all = sum_emit(&t->sums, bits / 32, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y, t->all}, more ? 3 : 2);
 }
 
-void preheader_require_predicate(LoopFront *t, RegId reg, bool holds)
+void preheader_require_predicate(Preheader *t, RegId reg, bool holds)
 {
     Operand p = register_operand(reg);
     OpParts parts = {.type = {TYPE_PRED}};
@@ -100,7 +100,7 @@ void preheader_require_predicate(LoopFront *t, RegId reg, bool holds)
     t->all = more ? sum_emit(&t->sums, 1, OPC_AND, parts, TYPE_PRED, (Operand[]){t->all, p}, 2) : p;
 }
 
-Operand preheader_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y)
+Operand preheader_apply(Preheader *t, Opcode opcode, u32 bits, Operand x, Operand y)
 {
     if (x.kind == OPND_IMM && y.kind == OPND_IMM) {
         Range r = range_binary(opcode, false, range_constant(bits, (u64)x.value), range_constant(bits, (u64)y.value));
@@ -118,7 +118,7 @@ Operand preheader_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operan
     return sum_emit(&t->sums, cost, opcode, parts, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
-Operand preheader_widen(LoopFront *t, Operand x, bool is_signed)
+Operand preheader_widen(Preheader *t, Operand x, bool is_signed)
 {
     if (x.kind == OPND_IMM)
         return preheader_number(is_signed ? (u64)sem_signed((u64)x.value, 32) : (u64)x.value & UINT32_MAX, 64, is_signed);
@@ -126,7 +126,7 @@ Operand preheader_widen(LoopFront *t, Operand x, bool is_signed)
     return sum_emit(&t->sums, is_signed, OPC_CVT, parts, TYPE_B64, &x, 1);
 }
 
-Operand preheader_low_half(LoopFront *t, Operand x)
+Operand preheader_low_half(Preheader *t, Operand x)
 {
     if (x.kind == OPND_IMM)
         return preheader_number((u64)x.value, 32, false);
@@ -136,7 +136,7 @@ Operand preheader_low_half(LoopFront *t, Operand x)
 /* ---- the distance ----------------------------------------------------------------------------------------------------------- */
 
 /* Requires that one step past the bound does not wrap. */
-static void require_no_wrap(LoopFront *t, const LoopCounter *c)
+static void require_no_wrap(Preheader *t, const LoopCounter *c)
 {
     const SumCompare *cmp = &c->compare;
     u32 bits = cmp->value.bits;
@@ -159,7 +159,7 @@ static void require_no_wrap(LoopFront *t, const LoopCounter *c)
 }
 
 /* The distance of a counter that is compared to be unequal. */
-static Operand exact_distance(LoopFront *t, const LoopCounter *c, LinearId whole)
+static Operand exact_distance(Preheader *t, const LoopCounter *c, LinearId whole)
 {
     LinearExprs *f = t->sums.sums->exprs;
     u32 bits = c->compare.value.bits;
@@ -177,7 +177,7 @@ static Operand exact_distance(LoopFront *t, const LoopCounter *c, LinearId whole
 }
 
 /* The distance of a counter that is compared to be less or greater. */
-static Operand limited_distance(LoopFront *t, const LoopCounter *c, LinearId first, LinearId whole)
+static Operand limited_distance(Preheader *t, const LoopCounter *c, LinearId first, LinearId whole)
 {
     LinearExprs *f = t->sums.sums->exprs;
     const SumCompare *cmp = &c->compare;
@@ -194,7 +194,7 @@ static Operand limited_distance(LoopFront *t, const LoopCounter *c, LinearId fir
     return step > 1 ? preheader_apply(t, OPC_AND, bits, d, preheader_number(~(step - 1), bits, true)) : d;
 }
 
-Operand preheader_distance(LoopFront *t, bool early)
+Operand preheader_distance(Preheader *t, bool early)
 {
     if (t->known[early])
         return t->distance[early];

@@ -26,18 +26,18 @@ enum {
     ROOM = 2 * APART
 };
 
-typedef struct LoopFront {
+typedef struct Preheader {
     SumBuilder sums;
     const LoopCounter *counter; /* NULL: none */
     Operand all;                /* all conditions so far; kind OPND_IMM: there is none */
     bool never;                 /* one of them cannot hold */
     Operand distance[2];        /* by `early`: in 32 bits */
     bool known[2], roomy[2];    /* roomy: it is less than 2^32 - ROOM */
-} LoopFront;
+} Preheader;
 
 /* at: where it is written; NULL: only its cost is found out, in sums.cost. */
-LoopFront preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
-void preheader_free(LoopFront *t);
+Preheader preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
+void preheader_free(Preheader *t);
 
 static inline Operand preheader_number(u64 value, u32 bits, bool is_signed)
 {
@@ -47,16 +47,16 @@ static inline u64 preheader_greatest(u32 bits, bool is_signed) { return is_signe
 static inline u64 preheader_least(u32 bits, bool is_signed) { return is_signed ? sem_sign(bits) : 0; }
 
 /* Add a condition to the test. */
-void preheader_require(LoopFront *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
-void preheader_require_predicate(LoopFront *t, RegId reg, bool holds);
+void preheader_require(Preheader *t, Operand x, Cmp cmp, Operand y, u32 bits, bool is_signed);
+void preheader_require_predicate(Preheader *t, RegId reg, bool holds);
 /* x opcode y of unsigned numbers. */
-Operand preheader_apply(LoopFront *t, Opcode opcode, u32 bits, Operand x, Operand y);
+Operand preheader_apply(Preheader *t, Opcode opcode, u32 bits, Operand x, Operand y);
 /* Extends 32 bits to 64. */
-Operand preheader_widen(LoopFront *t, Operand x, bool is_signed);
-Operand preheader_low_half(LoopFront *t, Operand x);
+Operand preheader_widen(Preheader *t, Operand x, bool is_signed);
+Operand preheader_low_half(Preheader *t, Operand x);
 
 /* The counter's distance in 32 bits, where the test passes. early: up to the last comparison that holds or, in the iteration after
  * it, precedes the counter's. */
-Operand preheader_distance(LoopFront *t, bool early);
+Operand preheader_distance(Preheader *t, bool early);
 
 #endif

@@ -64,8 +64,8 @@ typedef struct Split {
     BlockVec middle; /* blocks of the middle part, the header first */
     u32 gone, saved; /* guards that go, and the machine instructions that they take */
     u32 size;        /* machine instructions of the copies */
-    u32 trips,
-        enough; /* the least iterations of the loop, and of those without guards; enough is 1: whether it pays or not */
+    u32 trips;       /* the least iterations of the loop, */
+    u32 enough;      /* and of those without guards; 1: whether it pays or not */
     u64 gain;
 } Split;
 

@@ -1,0 +1,39 @@
+/* Polynomials with integers for coefficients, as sums of few monomials (integers.h says what they stand for). */
+#ifndef PTXOPT_CHECK_PROVE_POLYNOMIAL_H
+#define PTXOPT_CHECK_PROVE_POLYNOMIAL_H
+
+#include "base/types.h"
+
+enum { MONOMIALS_MAX = 20, DEGREE_MAX = 4 };
+
+typedef __int128 Wide;
+
+typedef struct Monomial {
+    Wide coef;
+    u32 n;
+    u32 atom[DEGREE_MAX]; /* 2 * term + whether it is read as a signed number; ascending */
+} Monomial;
+
+typedef struct Polynomial {
+    u32 n;
+    bool lost; /* it has grown too large: nothing is known of it */
+    Monomial m[MONOMIALS_MAX];
+} Polynomial;
+
+void polynomial_add(Polynomial *p, Monomial m);
+Polynomial polynomial_constant(Wide value);
+/* Adds m times q. */
+void polynomial_add_times(Polynomial *p, const Polynomial *q, const Monomial *m);
+void polynomial_add_scaled(Polynomial *p, const Polynomial *q, Wide by);
+Polynomial polynomial_multiply(const Polynomial *a, const Polynomial *b);
+/* a - b - less. */
+Polynomial polynomial_difference(const Polynomial *a, const Polynomial *b, Wide less);
+
+/* If all monomials but a constant are multiples of a number, the constant may be rounded: where 4 x is at least 1, it is at least 4. */
+Polynomial polynomial_rounded(const Polynomial *g, bool *is_multiple);
+
+/* g less a multiple of p, so that the monomial `from` of g is no longer in it; p is multiplied by what is not negative. An integer is not
+ * negative if f times it, and f - 1, is not. False: there is no such multiple. */
+bool polynomial_subtract(const Polynomial *g, const Monomial *from, const Polynomial *p, Polynomial *left);
+
+#endif
