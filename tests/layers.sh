@@ -150,9 +150,9 @@ if command -v nm >/dev/null; then
     BEGIN {
         own["base"] = "mem"
         own["isa"] = "op type cmp bool"
-        own["ir"] = "block instr fn function module label table reg call branch origin text edit locs"
+        own["ir"] = "local block instr fn function module label table reg call branch origin text edit locs"
         own["analysis"] = "an block instr type form term range compare value summaries postdom"
-        own["transform"] = "local predicate"
+        own["transform"] = "predicate"
         own["pipeline"] = "glob"
         own["use/api"] = "ptxopt"
         own["judge/machine"] = "iterations"

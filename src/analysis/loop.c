@@ -358,6 +358,14 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
     return l;
 }
 
+bool loop_has_latch(const Loop *loop, const Block *b)
+{
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (loop->latches[k] == b)
+            return true;
+    return false;
+}
+
 bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)
 {
     for (u32 k = block_edge_count(b); k-- > 0;)

@@ -73,6 +73,7 @@ static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *
     return b->id < l->blocks && l->number[b->id] - loop->first < loop->block_count;
 }
 
+bool loop_has_latch(const Loop *loop, const Block *b);
 /* Whether control can leave the loop at the end of b, which is in it, or the function. */
 bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b);
 /* The last instruction of the loop, in its order of blocks, that writes reg, or NULL; *writes: how many do. Linear in the loop, but one

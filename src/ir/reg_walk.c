@@ -1,7 +1,7 @@
 #include "ir/reg_walk.h"
 
-#include "base/bound.h"
 #include "base/bitset.h"
+#include "base/bound.h"
 
 bool instr_kills(const Instr *i, RegId reg)
 {
@@ -29,6 +29,12 @@ Instr *instr_last_write(const Instr *at, RegId reg)
         steps += i->kind == INSTR_OP;
     }
     return NULL;
+}
+
+Instr *local_definition(const Instr *at, RegId reg)
+{
+    Instr *i = instr_last_write(at, reg);
+    return i && instr_kills(i, reg) ? i : NULL;
 }
 
 bool instr_reads(const Instr *i, RegId reg)

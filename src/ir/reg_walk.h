@@ -82,6 +82,8 @@ bool instr_writes_between(const Instr *from, const Instr *to, RegId reg);
 /* The last write of reg before `at`, in its block as it is now; NULL: none of the 256 instructions before it writes reg.
  * analysis/ssa.h answers what reaches `at` from other blocks. */
 Instr *instr_last_write(const Instr *at, RegId reg);
+/* The write that gives `reg` its value at `at` within at's block, if it is unguarded and writes all of it; otherwise NULL. */
+Instr *local_definition(const Instr *at, RegId reg);
 
 /* By RegId: the only instruction of the function that writes the register; NULL: none or several do. In the arena. */
 Instr **instr_only_writes(Arena *arena, const Function *fn);

@@ -1,15 +1,9 @@
 #include "transform/condition.h"
 
-#include "base/bound.h"
 #include "analysis/ranges.h"
+#include "base/bound.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
-
-Instr *local_definition(const Instr *at, RegId reg)
-{
-    Instr *i = instr_last_write(at, reg);
-    return i && instr_kills(i, reg) ? i : NULL;
-}
 
 /* ---- known values ---------------------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #ifndef PTXOPT_TRANSFORM_CONDITION_H
 #define PTXOPT_TRANSFORM_CONDITION_H
 
-#include "analysis/facts.h"
 #include "analysis/analyses.h"
+#include "analysis/facts.h"
 
 /* The most negations that are looked through between a comparison and its branch. */
 #define CONDITION_NOTS 4
@@ -48,9 +48,6 @@ typedef struct Both {
 /* Finds the two comparisons of a branch. False: there are none, or they need no change. Asks for AN_LIVE like condition_plain. */
 bool condition_both(Analyses *an, Instr *branch, bool opposite, Both *found);
 void condition_apply_both(Analyses *an, Instr *branch, const Both *both);
-
-/* The write that gives `reg` its value at `at` within at's block, if it is unguarded and writes all of it; otherwise NULL. */
-Instr *local_definition(const Instr *at, RegId reg);
 
 /* The value of a predicate right before `at`, if the block itself determines it. That is a mov of a constant, or a setp
  * of constants or of a register with itself. */

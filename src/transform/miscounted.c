@@ -1,10 +1,10 @@
 #include "transform/miscounted.h"
 
-#include "base/bound.h"
+#include "analysis/loop_test.h"
 #include "analysis/ranges.h"
+#include "base/bound.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
-#include "transform/loop_test.h"
 
 enum {
     PASSES = 8, /* the most passes over the function; beyond them, every register counts as constant */

@@ -1,10 +1,10 @@
 #include "phase/dfa/state_machine.h"
 
+#include "analysis/affine.h"
 #include "base/bound.h"
 #include "ir/inspect.h"
 #include "phase/dfa/plan_graph.h"
 #include "target/ptxas.h"
-#include "transform/affine.h"
 
 enum { SELECTORS_ASKED = 64 /* the most selectors of one loop that are asked about */ };
 

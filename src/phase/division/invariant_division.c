@@ -29,10 +29,11 @@
  * Declines: divisors that are constants, which ptxas divides by in fewer instructions; guarded divisions; divisors by which nothing
  * divides in every iteration, except divisions of 32 bits that compilers write beside one of 64 bits; loops with loops inside, or
  * beside deeper ones, where the time is; loops into which too many registers are live. */
+#include "analysis/loop_test.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/division/sites.h"
-#include "transform/loop_test.h"
+#include "transform/loop_entry.h"
 
 /* ---- instructions ------------------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 #include "phase/division/sites.h"
 
+#include "analysis/loop_test.h"
 #include "analysis/values.h"
 #include "base/marks.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
-#include "transform/loop_test.h"
 
 enum {
     TRIPS_LEAST = 3,

@@ -1,13 +1,14 @@
 #include "phase/latches/counter.h"
 
+#include "analysis/loop_test.h"
 #include "base/bound.h"
 #include "ir/builder.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/latches/unrolled.h"
 #include "target/ptxas.h"
+#include "transform/loop_entry.h"
 #include "transform/condition.h"
-#include "transform/loop_test.h"
 
 enum {
     BODY_COUNTED = 4 * PTXAS_UNROLLED_BODY,
@@ -110,7 +111,7 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
         return "its step is large: it was unrolled before";
     if (runs_rarely(an, loop))
         return "it runs rarely beside deeper loops";
-    if (!affine_is_shifted(&l->test.value))
+    if (!loop_entry_has_sum(&l->test.value))
         return "where it starts takes a product";
     if (leaves_early(an, loop))
         return "it has a second exit";
@@ -131,7 +132,7 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 static RegId build_start(const Builder *at, const Affine *v, u64 more)
 {
     u32 registers = at->fn->regs.n;
-    Operand sum = affine_build(at, v, more);
+    Operand sum = loop_entry_sum(at, v, more);
     if (sum.kind == OPND_REG && sum.id >= registers)
         return sum.id;
     OpParts copy = {.type = {unsigned_type(v->bits)}};

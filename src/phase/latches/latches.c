@@ -22,13 +22,13 @@
  * probably not unroll it even then: large ones, those with a second exit, a call or an operation of the warp, and those
  * that do not run towards their bound. Nor does it where ptxas would unroll it too often, or where it was unrolled before
  * (phase/latches/unrolled.h). */
+#include "analysis/affine.h"
 #include "analysis/reconverge.h"
 #include "base/bound.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/latches/compare.h"
 #include "phase/latches/counter.h"
-#include "transform/affine.h"
 #include "transform/condition.h"
 #include "transform/miscounted.h"
 

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_PHASE_LATCHES_UNROLLED_H
 #define PTXOPT_PHASE_LATCHES_UNROLLED_H
 
-#include "transform/loop_test.h"
+#include "analysis/loop_test.h"
 
 /* Why the loop with this test counts as unrolled before; NULL: it does not. trips: its iterations, 0: unknown; accesses:
  * loads and stores in one iteration. Asks for AN_SSA. */

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
+#include "analysis/loop_test.h"
 #include "base/bound.h"
 #include "ir/inspect.h"
 #include "phase/local_to_registers/addresses.h"
 #include "target/ptxas.h"
-#include "transform/loop_test.h"
+#include "transform/loop_entry.h"
 
 enum { WALKED = 8192 /* the most machine instructions of a loop that is looked at */ };
 

@@ -3,8 +3,9 @@
 #ifndef PTXOPT_PHASE_LOOPS_CHECKS_H
 #define PTXOPT_PHASE_LOOPS_CHECKS_H
 
+#include "analysis/loop_test.h"
 #include "phase/phase.h"
-#include "transform/loop_test.h"
+#include "transform/loop_entry.h"
 
 enum { LOOP_CHECKS = 12, LOOP_TESTS = 12, LOOP_BLOCKS = 16, LOOP_CHAIN = 8 };
 

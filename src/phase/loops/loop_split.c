@@ -45,7 +45,7 @@ static u32 step_size(const LoopTest *t)
     return size <= 1u << STEP_LOG_MAX && !(size & (size - 1)) ? (u32)size : 0;
 }
 
-static bool is_countable(const LoopTest *t) { return step_size(t) && affine_is_shifted(&t->value) && t->cmp != CMP_EQ; }
+static bool is_countable(const LoopTest *t) { return step_size(t) && loop_entry_has_sum(&t->value) && t->cmp != CMP_EQ; }
 
 /* The number of iterations after which the loop has surely ended, at most `most`; 0: unknown. */
 static u32 trip_count(Analyses *an, const Loop *loop, const LoopChecks *c, u32 most)
@@ -133,7 +133,7 @@ static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
 static RegId build_count(const Builder *at, const LoopTest *t)
 {
     u32 size = step_size(t);
-    Operand x = affine_build(at, &t->value, t->value.start);
+    Operand x = loop_entry_sum(at, &t->value, t->value.start);
     RegId n = build_distance(at, t, x);
     bool exact = t->cmp == CMP_NE;
     if (!exact && !includes_limit(t) && size > 1)

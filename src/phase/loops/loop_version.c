@@ -173,7 +173,7 @@ static void find_counters(Analyses *an, Version *v, const Block *b)
 {
     const Block *on = continuing_successor(an, v->loop, b);
     u32 first = v->compare.n;
-    if (!on || sum_compares_of(&v->sums, b, on, &v->compare))
+    if (!on || loop_compares_of(&v->sums, b, on, &v->compare))
         return;
     for (u32 k = first; k < v->compare.n && v->counters < COUNTERS_MAX; k++)
         if (loop_counter_read(&v->sums, &v->compare.v[k], b, &v->counter[v->counters]))
@@ -187,7 +187,7 @@ static bool find_check(Analyses *an, Version *v, Block *b)
     Check c = {.block = b, .pass = passing_successor(an, v->loop, b), .first = v->compare.n};
     if (!c.pass)
         return false;
-    c.why = sum_compares_of(&v->sums, b, c.pass, &v->compare);
+    c.why = loop_compares_of(&v->sums, b, c.pass, &v->compare);
     c.compares = v->compare.n - c.first;
     vec_push(&v->check, c);
     return true;
@@ -360,7 +360,7 @@ static bool ends_by_itself(Analyses *an, Version *v)
             continue;
         Block *on = continuing_successor(an, v->loop, b);
         u32 before = v->compare.n;
-        if (!on || sum_compares_of(&v->sums, b, on, &v->compare))
+        if (!on || loop_compares_of(&v->sums, b, on, &v->compare))
             return false;
         v->compare.n = before;
     }

@@ -2,7 +2,8 @@
 #ifndef PTXOPT_PHASE_LOOPS_PREHEADER_H
 #define PTXOPT_PHASE_LOOPS_PREHEADER_H
 
-#include "phase/loops/comparisons.h"
+#include "analysis/loop_compares.h"
+#include "phase/loops/sum_builder.h"
 
 /* A comparison that ends the loop where it fails: of a value that goes in even steps towards a bound. The distance is how far it
  * has gone from the first iteration to the last one, at most; a multiple of the step where that is a constant. */

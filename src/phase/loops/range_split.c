@@ -30,13 +30,13 @@
  *
  * Declines: guards of values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and
  * those with instructions that may not be copied. */
+#include "analysis/loop_test.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
 #include "phase/loops/interval.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
-#include "transform/loop_test.h"
 #include "transform/miscounted.h"
 
 enum {
@@ -96,7 +96,7 @@ static void find_counter(Split *s)
     if (!test || test->op->opcode != OPC_SETP || test->op->bool_op != BOOL_NONE)
         return;
     s->compare.n = 0;
-    if (sum_compares_of(&s->sums, latch, s->loop->header, &s->compare) || s->compare.n != 1 ||
+    if (loop_compares_of(&s->sums, latch, s->loop->header, &s->compare) || s->compare.n != 1 ||
         !loop_counter_read(&s->sums, &s->compare.v[0], latch, &s->counter) || !s->counter.constant)
         return;
     s->counter.alone = true;
@@ -114,7 +114,7 @@ static Block *likely_successor(const Analyses *an, const Block *b)
 static const char *add_guard(Split *s, RangeGuard *g, bool *compares)
 {
     s->compare.n = 0;
-    const char *why = sum_compares_of(&s->sums, g->block, g->pass, &s->compare);
+    const char *why = loop_compares_of(&s->sums, g->block, g->pass, &s->compare);
     *compares |= !why;
     g->saved = s->compare.n + 1;
     return why ? why : loop_interval_add(&s->interval, s->compare.v, s->compare.n);

@@ -1,8 +1,8 @@
 /* A loop gets a counter of its own that is one step ahead. */
+#include "analysis/affine.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/phase.h"
-#include "transform/affine.h"
 #include "transform/condition.h"
 
 static void add_counter(const Loop *loop, Instr *compare, RegId compared, const Affine *v)

@@ -1,4 +1,4 @@
-#include "transform/affine.h"
+#include "analysis/affine.h"
 
 #include "base/bound.h"
 #include "ir/inspect.h"
@@ -201,51 +201,4 @@ bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u3
 {
     AffineSearch s = {an, loop, DEFINITIONS_MAX};
     return value_of(&s, at, reg, bits, value);
-}
-
-/* ---- building ------------------------------------------------------------------------------------------------------- */
-
-bool affine_is_shifted(const Affine *v)
-{
-    for (u32 k = 0; k < v->terms; k++) {
-        i64 factor = sem_signed(v->term[k].factor, v->bits);
-        u64 size = factor < 0 ? 0 - (u64)factor : (u64)factor;
-        if (size & (size - 1))
-            return false;
-    }
-    return true;
-}
-
-/* The low bits of a term, times its factor. */
-static Operand build_term(const Builder *at, const AffineTerm *t, u32 bits)
-{
-    Operand x = register_operand(t->reg);
-    i64 factor = sem_signed(t->factor, bits);
-    if (register_bits(at->fn, t->reg) > bits)
-        x = register_operand(build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, x));
-    if (factor == 1)
-        return x;
-    u64 size = factor < 0 ? 0 - (u64)factor : (u64)factor;
-    OpParts shift = {.type = {bits_type(bits)}};
-    x = size == 1 ? x
-                  : register_operand(build_binary(at, OPC_SHL, shift, bits_type(bits), x,
-                                                  build_integer((u64)__builtin_ctzll(size), 32, false)));
-    return factor > 0 ? x
-                      : register_operand(build_binary(at, OPC_SUB, (OpParts){.type = {signed_type(bits)}}, bits_type(bits),
-                                                      build_integer(0, bits, true), x));
-}
-
-Operand affine_build(const Builder *at, const Affine *v, u64 more)
-{
-    Operand sum = build_integer(more, v->bits, true);
-    for (u32 k = 0; k < v->terms; k++) {
-        if (!(v->term[k].factor & sem_max(v->bits)))
-            continue;
-        Operand x = build_term(at, &v->term[k], v->bits);
-        bool nothing = sum.kind == OPND_IMM && sum.value == 0;
-        sum = nothing ? x
-                      : register_operand(build_binary(at, OPC_ADD, (OpParts){.type = {signed_type(v->bits)}},
-                                                      bits_type(v->bits), x, sum));
-    }
-    return sum;
 }

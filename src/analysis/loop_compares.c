@@ -1,9 +1,9 @@
-#include "phase/loops/comparisons.h"
+#include "analysis/loop_compares.h"
 
+#include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
-#include "analysis/ranges.h"
-#include "transform/condition.h"
+#include "ir/reg_walk.h"
 
 enum { PREDICATES_MAX = 16 /* the most instructions that compute a branch's predicate and are looked at */ };
 
@@ -129,13 +129,10 @@ static const char *add_definition(CompareSearch *search, const Instr *i, bool ho
     return why ? why : add_predicate(search, i, instr_operand(i, 2), holds);
 }
 
-static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds)
+static const char *add_register(CompareSearch *search, const Instr *at, RegId reg, bool holds)
 {
-    RegId reg = operand_register(predicate);
     if (!reg || search->left-- == 0)
         return not_compared;
-    if (predicate->flags & OPNDF_NOT)
-        holds = !holds;
     if (loop_sums_is_invariant(search->s, reg)) {
         vec_push(search->out, ((SumCompare){.predicate = reg, .holds = holds}));
         return NULL;
@@ -144,13 +141,17 @@ static const char *add_predicate(CompareSearch *search, const Instr *at, const O
     return def ? add_definition(search, def, holds) : "its condition is computed elsewhere";
 }
 
-const char *sum_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out)
+static const char *add_predicate(CompareSearch *search, const Instr *at, const Operand *predicate, bool holds)
+{
+    return add_register(search, at, operand_register(predicate), holds != !!(predicate->flags & OPNDF_NOT));
+}
+
+const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out)
 {
     CompareSearch search = {s, out, PREDICATES_MAX};
     const Instr *branch = block_terminator(b);
-    Operand guard = register_operand(branch->guard);
     u32 before = out->n;
-    const char *why = add_predicate(&search, branch, &guard, (pass == branch_target(branch)) != branch->guard_not);
+    const char *why = add_register(&search, branch, branch->guard, (pass == branch_target(branch)) != branch->guard_not);
     if (why)
         out->n = before;
     return why;

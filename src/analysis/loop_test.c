@@ -1,4 +1,4 @@
-#include "transform/loop_test.h"
+#include "analysis/loop_test.h"
 
 #include "analysis/ranges.h"
 #include "ir/cfg.h"
@@ -69,19 +69,11 @@ static bool goes_on(const LoopTest *t, u64 value, u64 bound)
                          range_constant(bits, bound)) == FACT_TRUE;
 }
 
-static bool is_latch(const Loop *loop, const Block *b)
-{
-    for (u32 k = 0; k < loop->latch_count; k++)
-        if (loop->latches[k] == b)
-            return true;
-    return false;
-}
-
 Block *loop_only_entry(const Function *fn, const Loop *loop)
 {
     Block *from = NULL;
     for_each_cfg_edge(pred, cfg_preds(fn, loop->header)) {
-        if (is_latch(loop, pred.v->block))
+        if (loop_has_latch(loop, pred.v->block))
             continue;
         if (from)
             return NULL;
@@ -116,24 +108,4 @@ u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 mo
     for (; trips < most && goes_on(test, value, bound); trips++)
         value += test->value.step;
     return trips;
-}
-
-/* ---- the entry of a loop ------------------------------------------------------------------------------------------------ */
-
-Block *loop_entry_block(Function *fn, const Loop *loop)
-{
-    Block *header = loop->header, *from = loop_only_entry(fn, loop);
-    if (from && !block_terminator(from) && from->fall == header)
-        return from;
-    Block *b = block_new_like(header, header->loc);
-    block_move_after(b, header->prev);
-    block_set_fall(b, header);
-    VEC(Block *) entries = {0};
-    for_each_cfg_edge(pred, cfg_preds(fn, header))
-        if (!is_latch(loop, pred.v->block) && pred.v->block != b)
-            vec_push(&entries, pred.v->block);
-    for (u32 k = 0; k < entries.n; k++)
-        block_redirect(entries.v[k], header, b);
-    vec_free(&entries);
-    return b;
 }

@@ -1,9 +1,9 @@
 /* The value of a register in each iteration of a loop, as an affine function of the iteration's number. */
-#ifndef PTXOPT_TRANSFORM_AFFINE_H
-#define PTXOPT_TRANSFORM_AFFINE_H
+#ifndef PTXOPT_ANALYSIS_AFFINE_H
+#define PTXOPT_ANALYSIS_AFFINE_H
 
 #include "analysis/analyses.h"
-#include "ir/builder.h"
+#include "ir/ir.h"
 
 enum { AFFINE_TERMS = 4 };
 
@@ -31,10 +31,5 @@ bool affine_is_invariant(const Loop *loop, RegId reg);
 /* Whether i is an `add` or `sub` of a plain register and a constant, of 32 or 64 bits that wrap. *of and *by become the
  * register and what is added. */
 bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by);
-
-/* Whether affine_build() can make the value, since all factors are plus or minus a power of two. */
-bool affine_is_shifted(const Affine *v);
-/* The sum of the value's terms and `more`, where the loop is entered. It may be a register of one of the terms. */
-Operand affine_build(const Builder *at, const Affine *v, u64 more);
 
 #endif

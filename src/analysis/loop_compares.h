@@ -1,8 +1,8 @@
 /* Comparisons of a loop's counters with what does not change, as linear expressions, and the branches that they decide. */
-#ifndef PTXOPT_PHASE_LOOPS_COMPARISONS_H
-#define PTXOPT_PHASE_LOOPS_COMPARISONS_H
+#ifndef PTXOPT_ANALYSIS_LOOP_COMPARES_H
+#define PTXOPT_ANALYSIS_LOOP_COMPARES_H
 
-#include "phase/loops/sums.h"
+#include "analysis/loop_sums.h"
 
 /* `value cmp bound` as numbers of `width` bits. Where `predicate` is set, it is a register that does not change instead. */
 typedef struct SumCompare {
@@ -21,6 +21,6 @@ static inline bool cmp_is_strict(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_G
 typedef VEC(SumCompare) SumCompares;
 
 /* Appends comparisons that together make the branch of a block continue at `pass`. NULL, or why they are not known. */
-const char *sum_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out);
+const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* A comparison that decides whether a loop continues: of an affine function of the iteration's number with a bound that
  * does not change. */
-#ifndef PTXOPT_TRANSFORM_LOOP_TEST_H
-#define PTXOPT_TRANSFORM_LOOP_TEST_H
+#ifndef PTXOPT_ANALYSIS_LOOP_TEST_H
+#define PTXOPT_ANALYSIS_LOOP_TEST_H
 
-#include "transform/affine.h"
+#include "analysis/affine.h"
 
 typedef struct LoopTest {
     Instr *compare; /* an unguarded setp of integers of 32 or 64 bits */
@@ -29,8 +29,5 @@ u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 mo
 Block *loop_only_entry(const Function *fn, const Loop *loop);
 /* Whether the loop is entered from one block only, where reg holds a constant, which *value becomes. Asks for AN_SSA. */
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value);
-
-/* The block through which all paths enter the loop, and that leads only there. It is made where there is none. */
-Block *loop_entry_block(Function *fn, const Loop *loop);
 
 #endif

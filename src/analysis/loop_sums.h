@@ -1,11 +1,10 @@
 /* Integers in a loop as linear expressions (analysis/linear.h) of what registers hold in front of it. */
-#ifndef PTXOPT_PHASE_LOOPS_SUMS_H
-#define PTXOPT_PHASE_LOOPS_SUMS_H
+#ifndef PTXOPT_ANALYSIS_LOOP_SUMS_H
+#define PTXOPT_ANALYSIS_LOOP_SUMS_H
 
 #include "analysis/analyses.h"
 #include "analysis/linear.h"
 #include "base/fnvmap.h"
-#include "ir/builder.h"
 
 /* The value in iteration k, from 0 on: start + k * step modulo 2^bits; or, where it is extended, the extension of that to 64
  * bits. The step is 0 where the value does not change, and then nothing is extended. */
@@ -55,20 +54,5 @@ static inline bool loop_sum_is_constant(const LoopSums *s, LinearId id) { return
 static inline u64 loop_sum_constant(const LoopSums *s, LinearId id) { return linear_at(s->exprs, id)->constant; }
 /* Whether all terms of the expression have negative scales. */
 bool loop_sum_is_negative(const LoopSums *s, LinearId id);
-
-/* Writes expressions in front of a loop, each once, or finds out what that would cost. */
-typedef struct SumBuilder {
-    LoopSums *sums;
-    const Builder *at; /* NULL: nothing is written */
-    u32 cost;          /* in machine instructions */
-    FnvMap made;       /* by LinearId: the place of its operand in `operand`, plus 1 */
-    VEC(Operand) operand;
-} SumBuilder;
-
-void sum_builder_init(SumBuilder *b, LoopSums *sums, const Builder *at);
-void sum_builder_free(SumBuilder *b);
-Operand sum_build(SumBuilder *b, LinearId id);
-/* Writes one instruction of this cost with a new register of the type; answers the register. */
-Operand sum_emit(SumBuilder *b, u32 cost, Opcode opcode, OpParts parts, Type type, const Operand *sources, u32 count);
 
 #endif
