@@ -7,72 +7,79 @@ enum { DEFINITIONS_MAX = 8 /* the most definitions that a value is followed thro
 
 /* ---- definitions in a loop ----------------------------------------------------------------------------------------- */
 
-bool affine_is_invariant(const Loop *loop, RegId reg)
+Instr *affine_only_write(const AffineLoop *in, RegId reg)
 {
-    u32 writes;
-    loop_last_write(loop, reg, &writes);
-    return writes == 0;
+    Instr *def = loop_only_write(in->loop, reg);
+    return def && loop_passes_once(in->loops, in->dom, in->loop, def->block) ? def : NULL;
 }
 
-Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg)
-{
-    u32 writes;
-    Instr *def = loop_last_write(loop, reg, &writes);
-    bool once = writes == 1 && !def->guard && dominates(an_dom(an), def->block, loop->latches[0]);
-    return once && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
-}
-
-/* ---- operations ---------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------------------------------- */
 
 static u32 register_bits(const Function *fn, RegId reg) { return type_bits(fn_reg(fn, reg)->type); }
 
-/* Whether i computes an integer of 32 or 64 bits, as wide as the register that it writes. */
-static bool is_plain_integer(const Function *fn, const Instr *i)
+/* Whether i computes an integer, as wide as the register that it writes, of integers of 32 or 64 bits. */
+static bool computes_integer(const Instr *i)
 {
     const Sem *sem = &i->op->sem;
     RegId to = operand_plain_register(instr_operand(i, 0));
-    bool same = sem->op == i->op->opcode && sem->from == sem->bits && sem->bits >= 32;
-    return same && !op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) && to && register_bits(fn, to) == sem->bits;
+    bool same = sem->op == i->op->opcode && sem->from >= 32 && sem->bits >= sem->from;
+    return same && !op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) && to && register_bits(i->block->fn, to) == sem->bits;
 }
 
-bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by)
+/* Reads a copy, or the addition or subtraction of a constant or, in a loop, of what does not change there. */
+static bool read_step(const Loop *loop, const Instr *i, AffineStep *step)
 {
-    if (i->kind != INSTR_OP || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) ||
-        !is_plain_integer(fn, i))
+    if (i->kind != INSTR_OP || i->guard || !computes_integer(i) || i->op->sem.from != i->op->sem.bits)
         return false;
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    if (i->op->opcode == OPC_ADD && a->kind == OPND_IMM)
+    Opcode op = i->op->sem.op;
+    if (op != OPC_MOV && op != OPC_ADD && op != OPC_SUB)
+        return false;
+    if (op == OPC_ADD && !loop_is_fixed(loop, b))
         SWAP(a, b);
-    *of = operand_plain_register(a);
-    *by = i->op->opcode == OPC_SUB ? (i64)(0 - (u64)b->value) : b->value;
-    return *of && b->kind == OPND_IMM;
+    *step = (AffineStep){operand_plain_register(a), op == OPC_MOV ? NULL : b, op == OPC_SUB};
+    return step->of && register_bits(i->block->fn, step->of) == i->op->sem.bits && (!step->by || loop_is_fixed(loop, b));
 }
 
-static bool is_copy(const Function *fn, const Instr *i, RegId *of)
+bool affine_is_step(const Instr *i, RegId *of, i64 *by)
 {
-    *of = i->op->opcode == OPC_MOV && !i->guard ? operand_plain_register(instr_operand(i, 1)) : 0;
-    return *of && is_plain_integer(fn, i) && register_bits(fn, *of) == i->op->sem.bits;
+    AffineStep step;
+    if (!read_step(NULL, i, &step) || !step.by)
+        return false;
+    *of = step.of;
+    *by = step.less ? (i64)(0 - (u64)step.by->value) : step.by->value;
+    return true;
 }
 
-/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. def must end a chain of
- * steps and copies that leads back to reg's earlier value. */
-static bool find_step(Analyses *an, const Loop *loop, RegId reg, const Instr *def, u64 *step)
+u32 affine_steps(const AffineLoop *in, RegId reg, const Instr *def, AffineStep step[AFFINE_STEPS])
 {
-    *step = 0;
-    for (u32 k = 0; WITHIN(DEFINITIONS_MAX, k < DEFINITIONS_MAX); k++) {
-        RegId of;
-        i64 by = 0;
-        if (!is_copy(an->fn, def, &of) && !affine_is_step(an->fn, def, &of, &by))
-            return false;
-        *step += (u64)by;
-        if (of == reg)
-            return true;
-        const Instr *next = affine_definition(an, loop, of);
-        if (!next || !instr_dominates(an_dom(an), next, def))
-            return false;
+    if (!loop_passes_once(in->loops, in->dom, in->loop, def->block))
+        return 0;
+    for (u32 n = 0; WITHIN(AFFINE_STEPS, n < AFFINE_STEPS); n++) {
+        if (!read_step(in->loop, def, &step[n]))
+            return 0;
+        if (step[n].of == reg)
+            return n + 1;
+        const Instr *next = affine_only_write(in, step[n].of);
+        if (!next || !instr_dominates(in->dom, next, def))
+            return 0;
         def = next;
     }
-    return false;
+    return 0;
+}
+
+/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. */
+static bool find_step(const AffineLoop *in, RegId reg, const Instr *def, u64 *sum)
+{
+    AffineStep step[AFFINE_STEPS];
+    u32 n = affine_steps(in, reg, def, step);
+    *sum = 0;
+    for (u32 k = 0; k < n; k++) {
+        if (step[k].by && step[k].by->kind != OPND_IMM)
+            return false;
+        *sum += !step[k].by ? 0 : step[k].less ? 0 - (u64)step[k].by->value : (u64)step[k].by->value;
+    }
+    return n != 0;
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------------- */
@@ -104,8 +111,7 @@ static bool add_value(Affine *to, const Affine *x, u64 factor)
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
 typedef struct AffineSearch {
-    Analyses *an;
-    const Loop *loop;
+    const AffineLoop *in;
     u32 left; /* how many definitions may still be looked at */
 } AffineSearch;
 
@@ -147,7 +153,8 @@ static bool converted_value(AffineSearch *s, const Instr *i, u32 bits, Affine *v
     const Sem *sem = &i->op->sem;
     RegId from = operand_plain_register(instr_operand(i, 1)), to = operand_plain_register(instr_operand(i, 0));
     bool plain = sem->op == OPC_CVT && sem->from >= 32 && sem->bits >= 32;
-    if (!plain || !from || !to || register_bits(s->an->fn, from) != sem->from || register_bits(s->an->fn, to) != sem->bits)
+    if (!plain || !from || !to || register_bits(i->block->fn, from) != sem->from ||
+        register_bits(i->block->fn, to) != sem->bits)
         return false;
     return sem->from >= bits && value_of(s, i, from, bits, value);
 }
@@ -159,7 +166,7 @@ static bool result_value(AffineSearch *s, const Instr *i, u32 bits, Affine *valu
     if (i->op->opcode == OPC_CVT)
         return converted_value(s, i, bits, value);
     bool shift = i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= bits;
-    if (!shift && !is_plain_integer(s->an->fn, i))
+    if (!shift && (!computes_integer(i) || i->op->sem.from < bits))
         return false;
     switch (i->op->sem.op) {
     case OPC_MOV: return operand_value(s, i, instr_operand(i, 1), bits, value);
@@ -179,17 +186,17 @@ static bool result_value(AffineSearch *s, const Instr *i, u32 bits, Affine *valu
 static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
     *value = (Affine){.bits = bits};
-    if (register_bits(s->an->fn, reg) < bits || BEYOND(DEFINITIONS_MAX, s->left == 0))
+    if (register_bits(at->block->fn, reg) < bits || BEYOND(DEFINITIONS_MAX, s->left == 0))
         return false;
     s->left--;
-    if (affine_is_invariant(s->loop, reg))
+    if (loop_is_invariant(s->in->loop, reg))
         return add_term(value, reg, 1);
-    const Instr *def = affine_definition(s->an, s->loop, reg);
+    const Instr *def = affine_only_write(s->in, reg);
     if (!def)
         return false;
-    bool before = instr_dominates(an_dom(s->an), def, at);
+    bool before = instr_dominates(s->in->dom, def, at);
     u64 step;
-    if (find_step(s->an, s->loop, reg, def, &step)) {
+    if (find_step(s->in, reg, def, &step)) {
         value->step = step;
         value->start = before ? step : 0;
         return add_term(value, reg, 1);
@@ -197,8 +204,8 @@ static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affi
     return before && result_value(s, def, bits, value);
 }
 
-bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value)
+bool affine_value(const AffineLoop *in, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
-    AffineSearch s = {an, loop, DEFINITIONS_MAX};
+    AffineSearch s = {in, DEFINITIONS_MAX};
     return value_of(&s, at, reg, bits, value);
 }

@@ -5,7 +5,22 @@
 #include "analysis/analyses.h"
 #include "ir/ir.h"
 
-enum { AFFINE_TERMS = 4 };
+enum {
+    AFFINE_TERMS = 4,
+    AFFINE_STEPS = 8 /* the most instructions by which an iteration steps a register */
+};
+
+/* A loop, of the function as these answer for it. */
+typedef struct AffineLoop {
+    const Loops *loops;
+    const DomTree *dom;
+    const Loop *loop;
+} AffineLoop;
+
+static inline AffineLoop affine_loop(Analyses *an, const Loop *loop)
+{
+    return (AffineLoop){an_loops(an), an_dom(an), loop};
+}
 
 typedef struct AffineTerm {
     RegId reg; /* the register's value where the loop is entered */
@@ -19,17 +34,31 @@ typedef struct Affine {
     u64 start, step;
 } Affine;
 
-/* Finds the low `bits` of reg right before `at`, which stands in a block of the loop that every iteration passes once.
- * False: they are unknown. The loop is innermost, and has one latch. Uses AN_DOM; linear in the size of the loop for each
- * of a few definitions. */
-bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value);
+/* Finds the low `bits` of reg right before `at`, which stands in the loop. False: they are unknown. Linear in the size of the loop for
+ * the first question about it. */
+bool affine_value(const AffineLoop *in, const Instr *at, RegId reg, u32 bits, Affine *value);
 
 /* The only instruction of the loop that writes reg, if every iteration executes it once; otherwise NULL. */
-Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg);
-bool affine_is_invariant(const Loop *loop, RegId reg);
+Instr *affine_only_write(const AffineLoop *in, RegId reg);
+static inline Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg)
+{
+    AffineLoop in = affine_loop(an, loop);
+    return affine_only_write(&in, reg);
+}
 
 /* Whether i is an `add` or `sub` of a plain register and a constant, of 32 or 64 bits that wrap. *of and *by become the
  * register and what is added. */
-bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by);
+bool affine_is_step(const Instr *i, RegId *of, i64 *by);
+
+/* What one instruction adds to a register, or subtracts from it: nothing, a constant, or a register that the loop does not write. */
+typedef struct AffineStep {
+    RegId of;
+    const Operand *by; /* NULL: it copies */
+    bool less;
+} AffineStep;
+
+/* Finds the chain of steps from def, the only write of reg in the loop, back to the value that reg had before, last step first.
+ * Answers their number; 0: there is no such chain. */
+u32 affine_steps(const AffineLoop *in, RegId reg, const Instr *def, AffineStep step[AFFINE_STEPS]);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/bound.h"
 #include "analysis/live.h"
+#include "ir/inspect.h"
 
 /* ---- what a loop writes ------------------------------------------------------------------------------------------- */
 
@@ -55,6 +56,26 @@ Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes)
     bool any = found->fill == w->fill;
     *writes = any ? found->count : 0;
     return any ? found->last : NULL;
+}
+
+bool loop_is_invariant(const Loop *loop, RegId reg)
+{
+    u32 writes;
+    loop_last_write(loop, reg, &writes);
+    return writes == 0;
+}
+
+Instr *loop_only_write(const Loop *loop, RegId reg)
+{
+    u32 writes;
+    Instr *def = loop_last_write(loop, reg, &writes);
+    return writes == 1 && !def->guard && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
+}
+
+bool loop_is_fixed(const Loop *loop, const Operand *o)
+{
+    RegId reg = operand_plain_register(o);
+    return o->kind == OPND_IMM || (reg && loop && loop_is_invariant(loop, reg));
 }
 
 /* ---- finding loops --------------------------------------------------------------------------------------------- */
@@ -372,4 +393,14 @@ bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)
         if (!loop_contains(l, loop, block_edge_target(b, k)))
             return true;
     return block_leaves_function(b->fn, b);
+}
+
+bool loop_passes_once(const Loops *l, const DomTree *dom, const Loop *loop, const Block *b)
+{
+    if (loop_of(l, b) != loop || loop_is_irreducible(l, b))
+        return false;
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (!dominates(dom, b, loop->latches[k]))
+            return false;
+    return true;
 }

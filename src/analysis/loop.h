@@ -79,6 +79,13 @@ bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b);
 /* The last instruction of the loop, in its order of blocks, that writes reg, or NULL; *writes: how many do. Linear in the loop, but one
  * question after the other about a loop takes constant time. */
 Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes);
+bool loop_is_invariant(const Loop *loop, RegId reg); /* the loop does not write it */
+/* The only instruction of the loop that writes reg, if it is unguarded and writes all of it; otherwise NULL. */
+Instr *loop_only_write(const Loop *loop, RegId reg);
+/* Whether o is a constant, or a register that the loop does not write; loop NULL: only a constant. */
+bool loop_is_fixed(const Loop *loop, const Operand *o);
+/* Whether b executes exactly once in every iteration that comes to a latch. */
+bool loop_passes_once(const Loops *l, const DomTree *dom, const Loop *loop, const Block *b);
 
 static inline bool edge_is_back(const DomTree *dom, const Block *from, const Block *to) { return dominates(dom, to, from); }
 

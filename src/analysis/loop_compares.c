@@ -50,7 +50,7 @@ static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
     const Instr *def = local_definition(at, reg);
     if (def)
         return def;
-    def = loop_sums_definition(s, reg);
+    def = loop_only_write(s->loop, reg);
     return def && def->block != at->block && instr_dominates(an_dom(s->an), def, at) ? def : NULL;
 }
 
@@ -133,7 +133,7 @@ static const char *add_register(CompareSearch *search, const Instr *at, RegId re
 {
     if (!reg || search->left-- == 0)
         return not_compared;
-    if (loop_sums_is_invariant(search->s, reg)) {
+    if (loop_is_invariant(search->s->loop, reg)) {
         vec_push(search->out, ((SumCompare){.predicate = reg, .holds = holds}));
         return NULL;
     }

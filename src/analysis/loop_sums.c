@@ -14,52 +14,22 @@ static const char product_tag[] = "*"; /* of a term that is the product of two e
 
 /* ---- the loop's registers ------------------------------------------------------------------------------------------- */
 
-static void index_writes(LoopSums *s)
-{
-    for (u32 k = 0; k < s->loop->block_count; k++)
-        for_each_instr(i, s->loop->blocks[k]) {
-            if (i->kind != INSTR_OP)
-                continue;
-            for (RegWalk w = reg_walk(i); next_write(&w);) {
-                u64 *place = fnvmap_at(&s->writes, w.reg);
-                if (!*place) {
-                    vec_push(&s->write, ((LoopWrite){NULL, 0}));
-                    *place = s->write.n;
-                }
-                s->write.v[*place - 1].last = i;
-                s->write.v[*place - 1].count++;
-            }
-        }
-}
-
 void loop_sums_init(LoopSums *s, Analyses *an, const Loop *loop)
 {
     *s = (LoopSums){.an = an, .loop = loop, .from = loop_only_entry(an->fn, loop)};
     if (s->from && s->from->id >= an_loops(an)->blocks)
         s->from = NULL;
     s->exprs = linear_new(&s->arena);
-    index_writes(s);
 }
 
 void loop_sums_free(LoopSums *s)
 {
     linear_free(s->exprs);
-    fnvmap_free(&s->writes);
     fnvmap_free(&s->entries);
     fnvmap_free(&s->results);
-    vec_free(&s->write);
     vec_free(&s->entered);
     vec_free(&s->result);
     arena_free(&s->arena);
-}
-
-bool loop_sums_is_invariant(const LoopSums *s, RegId reg) { return !fnvmap_find(&s->writes, reg); }
-
-Instr *loop_sums_definition(const LoopSums *s, RegId reg)
-{
-    const u64 *place = fnvmap_find(&s->writes, reg);
-    Instr *def = place && s->write.v[*place - 1].count == 1 ? s->write.v[*place - 1].last : NULL;
-    return def && !def->guard && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
 }
 
 static u32 register_bits(const LoopSums *s, RegId reg)
@@ -192,73 +162,17 @@ static LinearId entry_of(LoopSums *s, RegId reg, u32 depth)
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------- */
 
-/* What a step adds, and the register that it adds to. */
-typedef struct SumStep {
-    RegId of;
-    LinearId by;
-} SumStep;
-
-static bool invariant_operand(LoopSums *s, const Operand *o, u32 bits, LinearId *by)
+/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. */
+static bool find_step(LoopSums *s, RegId reg, const Instr *def, LinearId *sum)
 {
-    RegId reg = operand_plain_register(o);
-    bool stays = o->kind == OPND_IMM || (reg && loop_sums_is_invariant(s, reg));
-    *by = stays ? entry_operand(s, o, bits, ENTRY_DEPTH) : 0;
-    return *by != 0;
-}
-
-/* Reads a copy, an addition, or a subtraction of what does not change in the loop. */
-static bool read_step(LoopSums *s, const Instr *i, SumStep *step)
-{
-    if (!is_plain(s, i) || i->guard)
-        return false;
-    u32 bits = i->op->sem.bits;
-    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    step->by = number(s, bits, 0);
-    switch (i->op->sem.op) {
-    case OPC_MOV: break;
-    case OPC_ADD:
-        if (!invariant_operand(s, b, bits, &step->by)) {
-            SWAP(a, b);
-            if (!invariant_operand(s, b, bits, &step->by))
-                return false;
-        }
-        break;
-    case OPC_SUB:
-        if (!invariant_operand(s, b, bits, &step->by))
-            return false;
-        step->by = linear_scale(s->exprs, step->by, (u64)-1);
-        break;
-    default: return false;
-    }
-    step->of = operand_plain_register(a);
-    return step->of && register_bits(s, step->of) == bits;
-}
-
-static bool is_executed_each_time(const LoopSums *s, const Instr *i)
-{
-    return dominates(an_dom(s->an), i->block, s->loop->latches[0]);
-}
-
-/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. def must end a chain of
- * steps that leads back to reg's earlier value. */
-static bool find_step(LoopSums *s, RegId reg, const Instr *def, LinearId *step)
-{
-    *step = number(s, register_bits(s, reg), 0);
-    for (u32 k = 0; k < ENTRY_DEPTH; k++) {
-        SumStep one;
-        if (!is_executed_each_time(s, def) || !read_step(s, def, &one))
-            return false;
-        *step = linear_sum(s->exprs, *step, one.by, 1);
-        if (!*step)
-            return false;
-        if (one.of == reg)
-            return true;
-        const Instr *next = loop_sums_definition(s, one.of);
-        if (!next || !instr_dominates(an_dom(s->an), next, def))
-            return false;
-        def = next;
-    }
-    return false;
+    AffineLoop in = affine_loop(s->an, s->loop);
+    AffineStep step[AFFINE_STEPS];
+    u32 bits = register_bits(s, reg), n = affine_steps(&in, reg, def, step);
+    *sum = number(s, bits, 0);
+    for (u32 k = 0; k < n && *sum; k++)
+        if (step[k].by)
+            *sum = linear_sum(s->exprs, *sum, entry_operand(s, step[k].by, bits, ENTRY_DEPTH), step[k].less ? (u64)-1 : 1);
+    return n && *sum;
 }
 
 /* ---- in an iteration ------------------------------------------------------------------------------------------------- */
@@ -368,12 +282,12 @@ static bool result_of(LoopSums *s, const Instr *i, LoopSum *sum)
 static bool register_sum(LoopSums *s, const Instr *at, RegId reg, LoopSum *sum)
 {
     *sum = (LoopSum){.bits = register_bits(s, reg)};
-    if (loop_sums_is_invariant(s, reg)) {
+    if (loop_is_invariant(s->loop, reg)) {
         sum->start = entry_of(s, reg, ENTRY_DEPTH);
         sum->step = number(s, sum->bits, 0);
         return true;
     }
-    const Instr *def = loop_sums_definition(s, reg);
+    const Instr *def = loop_only_write(s->loop, reg);
     if (!def) {
         def = local_definition(at, reg);
         return def && result_of(s, def, sum);

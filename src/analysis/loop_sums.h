@@ -14,20 +14,12 @@ typedef struct LoopSum {
     bool extended, is_signed; /* is_signed: of the extension */
 } LoopSum;
 
-/* Instructions that write a register in the loop. */
-typedef struct LoopWrite {
-    Instr *last;
-    u32 count;
-} LoopWrite;
-
 typedef struct LoopSums {
     Analyses *an;
     const Loop *loop;
     const Block *from; /* the only block from which the loop is entered; NULL: there are several */
     Arena arena;
     LinearExprs *exprs;
-    FnvMap writes; /* by register: its place in `write`, plus 1 */
-    VEC(LoopWrite) write;
     FnvMap entries;     /* by register: the LinearId of what it holds in front of the loop */
     VEC(RegId) entered; /* the registers of `entries` */
     FnvMap results;     /* by Instr: its place in `result`, plus 1; 0: it is being looked at, or its result is not known */
@@ -38,10 +30,6 @@ typedef struct LoopSums {
 /* The loop is innermost and has one latch. Linear in the loop. Uses AN_DOM and AN_SSA. */
 void loop_sums_init(LoopSums *s, Analyses *an, const Loop *loop);
 void loop_sums_free(LoopSums *s);
-
-/* The only instruction of the loop that writes reg, if it is unguarded and writes all of it; NULL: there is none. */
-Instr *loop_sums_definition(const LoopSums *s, RegId reg);
-bool loop_sums_is_invariant(const LoopSums *s, RegId reg);
 
 /* Finds the value of a constant, or of a register of `bits` (32 or 64), right before `at`. False: it is not known. */
 bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum);

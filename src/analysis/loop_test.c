@@ -4,20 +4,16 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
-static bool is_bound(const Loop *loop, const Operand *o)
-{
-    return o->kind == OPND_IMM || (operand_plain_register(o) && affine_is_invariant(loop, o->id));
-}
-
 /* Takes operand `number` as the counting one. False: it does not count, or the other one changes. */
 static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u32 number)
 {
     const Operand *a = instr_operand(t->compare, number), *b = instr_operand(t->compare, 3 - number);
     u32 bits = type_bits(t->compare->op->type[0]);
+    AffineLoop in = affine_loop(an, loop);
     t->compared = operand_plain_register(a);
     t->bound = b;
     t->cmp = number == 1 ? cmp : cmp_swapped(cmp);
-    return t->compared && is_bound(loop, b) && affine_value(an, loop, t->compare, t->compared, bits, &t->value) &&
+    return t->compared && loop_is_fixed(loop, b) && affine_value(&in, t->compare, t->compared, bits, &t->value) &&
            t->value.step << (64 - bits);
 }
 

@@ -17,7 +17,7 @@ typedef struct LoopTest {
 /* Whether i is an unguarded comparison of two integers of 32 or 64 bits, into one predicate and nothing else. */
 bool loop_test_is_compare(const Instr *i);
 /* Reads a setp that every iteration executes once. opposite: the loop continues where it is false. False: it is no such
- * comparison. The loop must be one that affine_value() takes. */
+ * comparison. */
 bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test);
 /* Whether ptxas counts by the test. A counter that goes up must be compared to be below, one that goes down to be above, or
  * either to be unequal. */

@@ -2,15 +2,14 @@
 
 #include <string.h>
 
+#include "analysis/affine.h"
 #include "base/bound.h"
 #include "base/marks.h"
 #include "ir/inspect.h"
 #include "ir/reg_walk.h"
 
 enum {
-    STEPS = 8,   /* for each block and each write of a register, in all loops together */
-    HOPS = 8,    /* from an address to what is stepped, and around */
-    WRITES = 32, /* of a register in an address */
+    STEPS = 8, /* for each block and each write of a register, in all loops together */
     PERIOD = 16
 };
 
@@ -147,112 +146,27 @@ static void add_every_branch(Finder *f, const Loop *loop)
 /* Whether what the loop does decides if b executes in an iteration, and how often. */
 static bool is_decided(const Finder *f, const Loop *loop, const Block *b)
 {
-    if (loop_of(f->loops, b) != loop || loop_is_irreducible(f->loops, b))
-        return true;
-    for (u32 k = 0; k < loop->latch_count; k++)
-        if (!dominates(f->dom, b, loop->latches[k]))
-            return true;
-    return false;
+    return !loop_passes_once(f->loops, f->dom, loop, b);
 }
 
 /* ---- addresses that advance -------------------------------------------------------------------------------------- */
 
-/* The only write of reg in the loop, if it executes once in every iteration; NULL: it is none, or not the only one. */
-static const Instr *sole_write(const Finder *f, const Loop *loop, RegId reg)
+/* Whether each iteration adds a constant to reg at i: then it has the same value again only after 2^PERIOD iterations at least. */
+static bool advances(const Finder *f, const Loop *loop, const Instr *i, RegId reg)
 {
-    const Instr *sole = NULL;
-    if (BEYOND(WRITES, f->first[reg + 1] - f->first[reg] > WRITES))
-        return NULL;
-    for (u32 k = f->first[reg]; k < f->first[reg + 1]; k++) {
-        const Instr *write = f->write[k];
-        if (!loop_contains(f->loops, loop, write->block))
-            continue;
-        if (sole || write->guard || is_decided(f, loop, write->block))
-            return NULL;
-        sole = write;
-    }
-    return sole;
-}
-
-static bool is_invariant(const Finder *f, const Loop *loop, const Operand *o)
-{
-    if (o->kind != OPND_REG)
-        return o->kind == OPND_IMM || o->kind == OPND_SYM;
-    if (BEYOND(WRITES, f->first[o->id + 1] - f->first[o->id] > WRITES))
+    AffineLoop in = {f->loops, f->dom, loop};
+    Affine value;
+    if (loop->height > LOOP_HEIGHT_WALKED || !affine_value(&in, i, reg, 32, &value))
         return false;
-    for (u32 k = f->first[o->id]; k < f->first[o->id + 1]; k++)
-        if (loop_contains(f->loops, loop, f->write[k]->block))
-            return false;
-    return true;
-}
-
-/* How a register of the loop is computed from another one: one for one, but for the highest bits. */
-typedef struct AddressStep {
-    RegId from; /* 0: otherwise */
-    bool adds;  /* it is a copy, or `by` is added */
-    u64 by;
-    u32 lost; /* highest bits of the other one that it does not depend on */
-} AddressStep;
-
-/* The step by which i computes its result from one operand that varies and others that do not. */
-static AddressStep step_of(const Finder *f, const Loop *loop, const Instr *i)
-{
-    const Operand *varying = instr_operand(i, 1), *other = instr_operand(i, 2);
-    Sem sem = i->op->sem;
-    if (sem.op != i->op->opcode || sem.from < 32 || sem.bits < sem.from)
-        return (AddressStep){0};
-    bool first = !other || is_invariant(f, loop, other);
-    if (!first) {
-        varying = other;
-        other = instr_operand(i, 1);
-    }
-    if (varying->kind != OPND_REG || varying->value || (other && !is_invariant(f, loop, other)))
-        return (AddressStep){0};
-    u64 constant = other && other->kind == OPND_IMM ? (u64)other->value : 0;
-    switch (sem.op) {
-    case OPC_MOV: return (AddressStep){varying->id, true, 0, 0};
-    case OPC_CVT: return (AddressStep){varying->id, false, 0, 0};
-    case OPC_ADD: return (AddressStep){varying->id, other->kind == OPND_IMM, constant, 0};
-    case OPC_SUB: return (AddressStep){varying->id, other->kind == OPND_IMM && first, 0 - constant, 0};
-    case OPC_MUL: return constant ? (AddressStep){varying->id, false, 0, (u32)__builtin_ctzll(constant)} : (AddressStep){0};
-    case OPC_SHL:
-        return first && constant - 1 < 31 ? (AddressStep){varying->id, false, 0, (u32)constant} : (AddressStep){0};
-    default: return (AddressStep){0};
-    }
-}
-
-/* Whether reg is computed from a number to which each iteration adds a constant: it has the same value again only after 2^PERIOD
- * iterations at least. */
-static bool advances(const Finder *f, const Loop *loop, RegId reg)
-{
-    RegId seen[HOPS] = {0};
-    AddressStep step[HOPS] = {0};
-    u32 lost = 0;
-    for (u32 n = 0; WITHIN(HOPS, n < HOPS); n++) {
-        u64 by = 0;
-        bool adds = true;
-        for (u32 k = n; k-- > 0;) {
-            by += step[k].by;
-            adds &= step[k].adds;
-            if (seen[k] == reg)
-                return adds && by && lost + (u32)__builtin_ctzll(by) <= 32 - PERIOD;
-        }
-        const Instr *write = sole_write(f, loop, reg);
-        seen[n] = reg;
-        step[n] = write ? step_of(f, loop, write) : (AddressStep){0};
-        if (!step[n].from)
-            break;
-        lost += step[n].lost;
-        reg = step[n].from;
-    }
-    return false;
+    u32 step = (u32)value.step;
+    return step && __builtin_ctz(step) <= 32 - PERIOD;
 }
 
 /* Whether the weak load i may read the same memory again in a later iteration, and find there what another thread has written. */
 static bool rereads(const Finder *f, const Loop *loop, const Instr *i)
 {
     for_each_slot(o, i)
-        if (o->kind == OPND_REG && o->role != ROLE_DEF && advances(f, loop, o->id))
+        if (o->kind == OPND_REG && o->role != ROLE_DEF && advances(f, loop, i, o->id))
             return false;
     return true;
 }

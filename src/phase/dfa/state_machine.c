@@ -64,7 +64,7 @@ u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 static void add_state_reg(MachineFinder *p, const Operand *o)
 {
     MachinePlan *plan = p->plan;
-    if (operand_plain_register(o) && !regs_have(plan->reg, plan->regs, o->id) && !affine_is_invariant(p->loop, o->id) &&
+    if (operand_plain_register(o) && !regs_have(plan->reg, plan->regs, o->id) && !loop_is_invariant(p->loop, o->id) &&
         WITHIN(STATE_REGS, plan->regs < STATE_REGS))
         plan->reg[plan->regs++] = o->id;
 }

@@ -33,8 +33,7 @@ static bool is_counted(Analyses *an, const Loop *loop, const LoopTest *l)
     const Instr *def = affine_definition(an, loop, l->compared);
     RegId of;
     i64 by;
-    if (!def || def->block != l->compare->block || !instr_precedes(def, l->compare) ||
-        !affine_is_step(an->fn, def, &of, &by))
+    if (!def || def->block != l->compare->block || !instr_precedes(def, l->compare) || !affine_is_step(def, &of, &by))
         return false;
     if (of == l->compared)
         return true;
@@ -160,7 +159,7 @@ static bool ends_at(Analyses *an, const Loop *loop, const Latch *l, RegId reg, O
     i64 by, far, last;
     u64 start;
     if (!def || def->block != l->test.compare->block || !instr_precedes(def, l->test.compare) ||
-        !affine_is_step(an->fn, def, &of, &by) || of != reg || !loop_entry_constant(an, loop, reg, &start))
+        !affine_is_step(def, &of, &by) || of != reg || !loop_entry_constant(an, loop, reg, &start))
         return false;
     u32 bits = def->op->sem.bits;
     if (__builtin_mul_overflow(by, (i64)l->trips, &far) || !far || far < -(i64)INT32_MAX || far > INT32_MAX ||

@@ -134,7 +134,7 @@ static bool was_unrolled(Analyses *an, const Loop *loop, const Instr *branch)
         RegId reg = operand_plain_register(instr_operand(compare, k)), of;
         const Instr *step = reg ? affine_definition(an, loop, reg) : NULL;
         i64 by;
-        if (step && affine_is_step(an->fn, step, &of, &by) && of == reg && (by > 1 || by < -1))
+        if (step && affine_is_step(step, &of, &by) && of == reg && (by > 1 || by < -1))
             return true;
     }
     return false;

@@ -99,7 +99,7 @@ static bool is_dead_step(const CopyPlan *plan, Instr *i)
 {
     RegId of;
     i64 by;
-    if (!affine_is_step(plan->an->fn, i, &of, &by) || affine_definition(plan->an, plan->loop, of) != i)
+    if (!affine_is_step(i, &of, &by) || affine_definition(plan->an, plan->loop, of) != i)
         return false;
     u64 size = by < 0 ? 0 - (u64)by : (u64)by;
     return size && !(size & (size - 1)) && !is_read(plan, i, of);

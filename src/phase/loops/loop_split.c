@@ -166,11 +166,11 @@ static RegId build_counts(const Builder *at, const LoopChecks *c)
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
 
 /* Adds to a register what `step` would add to it in n iterations. */
-static void build_steps(Analyses *an, const Builder *at, const Instr *step, RegId n)
+static void build_steps(const Builder *at, const Instr *step, RegId n)
 {
     RegId reg;
     i64 by;
-    affine_is_step(an->fn, step, &reg, &by);
+    affine_is_step(step, &reg, &by);
     u32 bits = step->op->sem.bits;
     u64 size = by < 0 ? 0 - (u64)by : (u64)by;
     OpParts wide = {.type = {TYPE_U64, TYPE_U32}}, shift = {.type = {bits_type(bits)}};
@@ -205,7 +205,7 @@ static void split(Analyses *an, const Loop *loop, const LoopChecks *c, const Loo
     loop_copy_branch(an, c, latch, more, false, copy[0]);
     Builder at = build_at_end(rest);
     for (u32 k = 0; k < d->steps; k++)
-        build_steps(an, &at, d->step[k], n);
+        build_steps(&at, d->step[k], n);
     loop_copy_end(an, loop, c, d, copy[c->blocks - 1], rest);
 }
 

@@ -441,7 +441,7 @@ static bool is_countable(const Version *v)
     Instr *branch = block_terminator(v->loop->latches[0]), *compare = local_definition(branch, branch->guard);
     for (u32 k = 1; compare && compare->op->opcode == OPC_SETP && k <= 2; k++) {
         RegId reg = operand_plain_register(instr_operand(compare, k));
-        const Instr *step = reg ? loop_sums_definition(&v->sums, reg) : NULL;
+        const Instr *step = reg ? loop_only_write(v->loop, reg) : NULL;
         if (step && instr_reads(step, reg) && instr_dominates(an_dom(v->sums.an), step, compare))
             return true;
     }

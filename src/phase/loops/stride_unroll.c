@@ -71,7 +71,7 @@ static bool find_step(Analyses *an, const Loop *loop, Stride *s)
     RegId a = operand_plain_register(instr_operand(add, 1)), b = operand_plain_register(instr_operand(add, 2));
     s->add = add;
     s->step = a == s->counter ? b : a;
-    return (a == s->counter || b == s->counter) && s->step && s->step != s->counter && affine_is_invariant(loop, s->step);
+    return (a == s->counter || b == s->counter) && s->step && s->step != s->counter && loop_is_invariant(loop, s->step);
 }
 
 /* Takes operand `number` of the comparison as the counter, if it is one. */
@@ -97,11 +97,6 @@ static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
 
 static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
 
-static bool is_fixed(const Loop *loop, const Operand *o)
-{
-    return o->kind == OPND_IMM || (operand_plain_register(o) && affine_is_invariant(loop, o->id));
-}
-
 /* Why the form of the loop's test is none that the phase rewrites; NULL: it is one. */
 static const char *why_not_form(const Loop *loop, const Stride *s)
 {
@@ -110,7 +105,7 @@ static const char *why_not_form(const Loop *loop, const Stride *s)
         return "it does not count up while its test finds it less";
     if (local_definition(s->compare, s->counter) != s->add)
         return "its step does not stand in front of its test";
-    return is_fixed(loop, &s->bound) ? NULL : "its bound changes";
+    return loop_is_fixed(loop, &s->bound) ? NULL : "its bound changes";
 }
 
 static bool step_is_short(Analyses *an, const Loop *loop, const Stride *s)

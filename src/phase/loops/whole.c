@@ -51,7 +51,7 @@ static bool result_of(Round *r, const Instr *def, u64 *value)
 /* The register at the beginning of the iteration: the counter, or a constant that the loop does not change. */
 static bool value_at_start(Round *r, RegId reg, u64 *value)
 {
-    if (affine_is_invariant(r->loop, reg))
+    if (loop_is_invariant(r->loop, reg))
         return loop_entry_constant(r->an, r->loop, reg, value);
     if (!r->counter && loop_entry_constant(r->an, r->loop, reg, &r->value))
         r->counter = reg;
@@ -65,7 +65,7 @@ static bool value_of(Round *r, const Instr *at, RegId reg, u64 *value)
     const Instr *def = affine_definition(r->an, r->loop, reg);
     if (def && instr_dominates(an_dom(r->an), def, at))
         return r->left-- > 1 && result_of(r, def, value);
-    return (def || affine_is_invariant(r->loop, reg)) && value_at_start(r, reg, value);
+    return (def || loop_is_invariant(r->loop, reg)) && value_at_start(r, reg, value);
 }
 
 /* Whether the iteration's test holds, and the counter after it. */

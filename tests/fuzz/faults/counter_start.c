@@ -30,9 +30,10 @@ PhaseResult fault_counter_start(Analyses *an, const Knobs *knobs, PhaseRun *run)
         if (!compare || compare->op->opcode != OPC_SETP || type_bits((Type)compare->op->type[0]) != 32)
             continue;
         RegId compared = operand_plain_register(instr_operand(compare, 1));
+        AffineLoop in = affine_loop(an, loop);
         Affine v;
-        bool known = compared && affine_value(an, loop, compare, compared, 32, &v) && v.step && v.terms == 1 &&
-                     v.term[0].factor == 1;
+        bool known =
+            compared && affine_value(&in, compare, compared, 32, &v) && v.step && v.terms == 1 && v.term[0].factor == 1;
         if (!known || type_bits((Type)fn_reg(an->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
             continue;
         add_counter(loop, compare, compared, &v);
