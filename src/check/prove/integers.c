@@ -19,7 +19,8 @@ enum {
     SUBTRACTIONS = 6,      /* one after the other */
     TRIES_MAX = 300,       /* of one question */
     READING_TRIES = 100,
-    FEW = 4, /* monomials, of which those that are not negative are got rid of too */
+    LOOKS = 5, /* how deep terms are looked into */
+    FEW = 4,   /* monomials, of which those that are not negative are got rid of too */
     LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SGT_ULT,
     MORE = 1u << PROVE_SLT_UGT | 1u << PROVE_SGT_UGT,
     SIGNED_LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SLT_UGT,
@@ -42,7 +43,7 @@ struct Integers {
     Inequalities known[LEVELS];
     FnvMap read;   /* by term, reading and level: the polynomial */
     VecU32 sums;   /* in facts, of several terms: parts of others */
-    VecU32 masked; /* in facts: numbers that are shifted or masked */
+    VecU32 masked; /* in facts and questions: numbers that are shifted or masked */
 };
 
 static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level);
@@ -289,6 +290,13 @@ static void know_range(Integers *z, Inequalities *known, const Fact *f, bool is_
     know(z, known, &below);
 }
 
+/* By tries of its own: what is not so takes all of them. */
+static bool is_shown(Integers *z, const Polynomial *g, u32 level)
+{
+    z->tries = READING_TRIES;
+    return is_not_negative(z, g, level, SUBTRACTIONS);
+}
+
 /* A number that is on one side of a hole of its set. */
 static void know_hole(Integers *z, Inequalities *known, const Fact *f, u32 level)
 {
@@ -299,9 +307,9 @@ static void know_hole(Integers *z, Inequalities *known, const Fact *f, u32 level
                next = polynomial_constant(set.v[1].lo);
     Polynomial above = polynomial_difference(&x, &end, 1), below = polynomial_difference(&next, &x, 1);
     Polynomial least = polynomial_difference(&x, &next, 0), most = polynomial_difference(&end, &x, 0);
-    if (is_not_negative(z, &above, level, SUBTRACTIONS))
+    if (is_shown(z, &above, level))
         know(z, known, &least);
-    else if (is_not_negative(z, &below, level, SUBTRACTIONS))
+    else if (is_shown(z, &below, level))
         know(z, known, &most);
 }
 
@@ -319,14 +327,14 @@ static void know_number(Integers *z, Inequalities *known, const Fact *f, u32 lev
     Polynomial x = congruent(z, f->term, false, level), up = polynomial_difference(&x, &number, 0),
                down = polynomial_difference(&number, &x, 0);
     Polynomial low = polynomial_difference(&far, &down, 0), high = polynomial_difference(&far, &up, 0);
-    if (is_one && is_not_negative(z, &low, level, SUBTRACTIONS) && is_not_negative(z, &high, level, SUBTRACTIONS)) {
+    if (is_one && is_shown(z, &low, level) && is_shown(z, &high, level)) {
         know(z, known, &up);
         know(z, known, &down);
     }
-    if (is_not && is_not_negative(z, &up, level, SUBTRACTIONS)) {
+    if (is_not && is_shown(z, &up, level)) {
         up = polynomial_difference(&up, &zero, 1);
         know(z, known, &up);
-    } else if (is_not && is_not_negative(z, &down, level, SUBTRACTIONS)) {
+    } else if (is_not && is_shown(z, &down, level)) {
         down = polynomial_difference(&down, &zero, 1);
         know(z, known, &down);
     }
@@ -434,6 +442,7 @@ static const Inequalities *known_at(Integers *z, u32 level)
     if (known->made)
         return known;
     known->made = true;
+    u32 tries = z->tries;
     for (u32 k = 0; k < z->masked.n; k++)
         know_atom(z, known, z->masked.v[k], level);
     u32 read = 0;
@@ -458,6 +467,7 @@ static const Inequalities *known_at(Integers *z, u32 level)
                 know_range(z, known, &f, is_signed, level);
     }
     know_atoms(z, known, level);
+    z->tries = tries;
     return known;
 }
 
@@ -532,23 +542,50 @@ static bool has_truncated(const Terms *t, Term x)
     return has;
 }
 
+static bool is_looked_into(TermOp op)
+{
+    return op == TERM_REL || op == TERM_LINEAR || op == TERM_MUL || op == TERM_ZEXT || op == TERM_SEXT || op == TERM_SHR ||
+           op == TERM_LOGIC;
+}
+
+static void list_once(VecU32 *list, Term x)
+{
+    for (u32 k = 0; k < list->n; k++)
+        if (list->v[k] == x)
+            return;
+    if (list->n < SUMS_MAX)
+        vec_push(list, x);
+}
+
 /* Sums that facts speak of, but not those with the number of iterations. */
 static void find_sums(Integers *z, Term x, u32 depth)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
-    if (node.op == TERM_LINEAR && node.n >= 2 && z->sums.n < SUMS_MAX && !has_truncated(t, x)) {
-        for (u32 k = 0; k < z->sums.n; k++)
-            if (z->sums.v[k] == x)
-                return;
-        vec_push(&z->sums, x);
-    }
-    if ((node.op == TERM_SHR || node.op == TERM_LOGIC) && node.bits >= 32 && z->masked.n < SUMS_MAX)
-        vec_push(&z->masked, x);
-    bool looks = node.op == TERM_REL || node.op == TERM_LINEAR || node.op == TERM_MUL || node.op == TERM_ZEXT ||
-                 node.op == TERM_SEXT || node.op == TERM_SHR || node.op == TERM_LOGIC;
-    for (u32 k = 0; depth && looks && k < node.n; k++)
+    if (node.op == TERM_LINEAR && node.n >= 2 && !has_truncated(t, x))
+        list_once(&z->sums, x);
+    for (u32 k = 0; depth && is_looked_into((TermOp)node.op) && k < node.n; k++)
         find_sums(z, prove_kid(t, x, k), depth - 1);
+}
+
+static void find_masked(Integers *z, Term x, u32 depth)
+{
+    const Terms *t = &z->p->t;
+    TermNode node = *prove_node(t, x);
+    if ((node.op == TERM_SHR || node.op == TERM_LOGIC) && node.bits >= 32)
+        list_once(&z->masked, x);
+    for (u32 k = 0; depth && is_looked_into((TermOp)node.op) && k < node.n; k++)
+        find_masked(z, prove_kid(t, x, k), depth - 1);
+}
+
+/* What is asked of may be shifted or masked, too. */
+static void look_into(Integers *z, Term x)
+{
+    u32 from = z->masked.n;
+    find_masked(z, x, LOOKS);
+    for (u32 level = 0; level < LEVELS; level++)
+        for (u32 k = from; k < z->masked.n && z->known[level].made; k++)
+            know_atom(z, &z->known[level], z->masked.v[k], level);
 }
 
 /* The integers of this moment. */
@@ -564,7 +601,8 @@ static Integers *at_this_moment(Prover *p)
     *z = (Integers){.p = p, .moment = moment};
     for (u32 k = 0, read = 0; k < p->facts.all.n && read < FACTS_READ; k++)
         if (prove_is_newest_fact(&p->facts, k)) {
-            find_sums(z, p->facts.all.v[k].term, 5);
+            find_sums(z, p->facts.all.v[k].term, LOOKS);
+            find_masked(z, p->facts.all.v[k].term, LOOKS);
             read++;
         }
     return z;
@@ -629,6 +667,21 @@ static u32 relations_of(Integers *z, Term a, Term b)
     return left;
 }
 
+/* Whether x is the number: an integer that is congruent to x is it, or is less than 2^bits away from it. */
+static int is_number(Integers *z, Term x, u64 number)
+{
+    u32 bits = prove_bits(&z->p->t, x);
+    Polynomial is = congruent(z, x, false, LEVELS - 1), far = polynomial_constant((Wide)prove_mask(bits)),
+               value = polynomial_constant(prove_signed(number, bits));
+    Polynomial up = polynomial_difference(&is, &value, 0), down = polynomial_difference(&value, &is, 0);
+    bool at_least = holds(z, &up), at_most = holds(z, &down);
+    if (at_least && at_most)
+        return 1;
+    Polynomial one = polynomial_constant(1), apart = polynomial_difference(at_least ? &up : &down, &one, 0),
+               near = polynomial_difference(&far, at_least ? &up : &down, 0);
+    return (at_least || at_most) && holds(z, &apart) && holds(z, &near) ? 0 : -1;
+}
+
 /* The interval that is in the set, or between two in it. */
 static int number_by_integers(Integers *z, Term x, SetId asked)
 {
@@ -644,7 +697,8 @@ static int number_by_integers(Integers *z, Term x, SetId asked)
         return !gap;
     if ((lo && is_below(z, x, least, false, 1)) || (hi != prove_mask(bits) && is_below(z, most, x, false, 1)))
         return gap;
-    return -1;
+    int is = lo == hi ? is_number(z, x, lo) : -1;
+    return is < 0 ? -1 : is != gap;
 }
 
 int prove_by_integers(Prover *p, Term x, SetId set)
@@ -655,6 +709,7 @@ int prove_by_integers(Prover *p, Term x, SetId set)
     if ((bits != 32 && bits != 64) || prove_node(t, x)->op == TERM_FREL)
         return -1;
     Integers *z = at_this_moment(p);
+    look_into(z, x);
     if (!is_rel)
         return number_by_integers(z, x, set);
     u32 left = relations_of(z, prove_kid(t, x, 0), prove_kid(t, x, 1));
