@@ -30,6 +30,11 @@ typedef struct Entry {
 
 typedef struct EdgeFacts EdgeFacts;
 
+typedef struct FactsMemo {
+    Arena *arena;
+    void *memo;
+} FactsMemo;
+
 struct Facts {
     const Order *order;
     const Ssa *ssa;
@@ -38,6 +43,7 @@ struct Facts {
     u32 entries;
     u32 *start;      /* by value: its entries are entry[start[value]] .. entry[start[value + 1] - 1] */
     EdgeFacts *last; /* of the edge that was asked about last: a question about it asks several others */
+    FactsMemo *memo;
 };
 
 static ProgramPoint entry_of(const Block *b) { return (ProgramPoint){NULL, b, b->first}; }
@@ -322,7 +328,8 @@ static void list_entries(Facts *f, Arena *arena)
 Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa)
 {
     Facts *f = arena_new(arena, Facts);
-    *f = (Facts){.order = order, .ssa = ssa, .last = arena_new(arena, EdgeFacts)};
+    *f = (Facts){.order = order, .ssa = ssa, .last = arena_new(arena, EdgeFacts), .memo = arena_new(arena, FactsMemo)};
+    f->memo->arena = arena;
     for (u32 pre = 1; pre <= ssa->dom->count; pre++)
         list_facts(f, pre);
     list_entries(f, arena);
@@ -332,6 +339,12 @@ Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa)
 void facts_free(Facts *f) { vec_free(&f->facts); }
 
 const Ssa *facts_ssa(const Facts *f) { return f->ssa; }
+
+void **facts_memo(const Facts *f, Arena **arena)
+{
+    *arena = f->memo->arena;
+    return &f->memo->memo;
+}
 
 /* ---- queries --------------------------------------------------------------------------------------------------- */
 

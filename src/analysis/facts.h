@@ -30,6 +30,8 @@ typedef struct Facts Facts;
 Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa);
 void facts_free(Facts *f);            /* what is outside the arena */
 const Ssa *facts_ssa(const Facts *f); /* the values that they are about */
+/* Room for what values.c remembers as long as the facts are there; NULL at first. *arena: to allocate it from. */
+void **facts_memo(const Facts *f, Arena **arena);
 
 FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate);
 FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate);

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "base/bound.h"
-#include "base/sorted.h"
+#include "base/search.h"
+#include "base/vec.h"
 
 /* Live-in entries of a whole function (4 bytes each): this many, and some for each block. */
 enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 32 };
@@ -16,13 +17,13 @@ typedef struct ListedBlock {
     u32 next; /* index into places, plus 1; 0: none */
 } ListedBlock;
 
-/* The registers that are live into a block, of a group of up to GROUP: bit k is the one that is listed as number k of the
- * group. */
+/* The registers of a group that are live into the block at a position; see Live.set. */
 typedef struct Found {
-    u32 set, position;
+    u64 set;
+    u32 position, group;
 } Found;
 
-enum { GROUP = 32 };
+enum { GROUP = 64 };
 
 typedef struct LiveFinder {
     const Function *fn;
@@ -32,10 +33,10 @@ typedef struct LiveFinder {
     u32 *killed;      /* by register: the list of the blocks after which its old value is gone */
     VecU32 listed;    /* registers that are live into some block, ascending */
     VEC(Found) found; /* group after group */
-    VecU32 found_end; /* where the entries of each group end */
-    u64 entries;      /* bits set in there */
+    u64 entries;      /* bits set in found.v[0 .. counted - 1] */
+    u32 counted;
     /* of the group, by position */
-    u32 *live, *kills;
+    u64 *live, *kills;
     BitSet pending; /* backwards: blocks that have got something live that those before them do not know of */
     u32 cursor;     /* none is pending below this one */
 } LiveFinder;
@@ -104,11 +105,11 @@ static void scan_blocks(LiveFinder *f)
             vec_push(&f->listed, reg);
 }
 
-static inline void make_live(LiveFinder *f, u32 p, u32 set)
+static inline void make_live(LiveFinder *f, u32 p, u64 set)
 {
     u32 backwards = f->order->count - 1 - p;
     if (!f->live[p])
-        vec_push(&f->found, ((Found){0, p}));
+        vec_push(&f->found, ((Found){.position = p}));
     f->live[p] |= set;
     bitset_add(&f->pending, backwards);
     if (backwards < f->cursor)
@@ -122,9 +123,10 @@ static void spread_pending(LiveFinder *f)
     while ((f->cursor = bitset_next(&f->pending, f->cursor)) < f->order->count) {
         u32 p = f->order->count - 1 - f->cursor;
         bitset_del(&f->pending, f->cursor);
+        u64 live = f->live[p];
         for_each_edge(e, pred, p) {
             u32 from = pred->to[e];
-            u32 fresh = f->live[p] & ~(f->kills[from] | f->live[from]);
+            u64 fresh = live & ~(f->kills[from] | f->live[from]);
             if (fresh)
                 make_live(f, from, fresh);
         }
@@ -138,9 +140,9 @@ static void explore(LiveFinder *f, u32 first, u32 regs)
     for (u32 k = 0; k < regs; k++) {
         RegId reg = f->listed.v[first + k];
         for (u32 at = f->killed[reg]; at; at = f->places.v[at - 1].next)
-            f->kills[f->places.v[at - 1].position] |= 1u << k;
+            f->kills[f->places.v[at - 1].position] |= 1ull << k;
         for (u32 at = f->exposed[reg]; at; at = f->places.v[at - 1].next)
-            make_live(f, f->places.v[at - 1].position, 1u << k);
+            make_live(f, f->places.v[at - 1].position, 1ull << k);
     }
     spread_pending(f);
     for (u32 k = 0; k < regs; k++)
@@ -149,10 +151,19 @@ static void explore(LiveFinder *f, u32 first, u32 regs)
     for (u32 n = begin; n < f->found.n; n++) {
         Found *found = &f->found.v[n];
         found->set = f->live[found->position];
+        found->group = first / GROUP;
         f->live[found->position] = 0;
-        f->entries += (u32)__builtin_popcount(found->set);
     }
-    vec_push(&f->found_end, f->found.n);
+}
+
+/* Whether the result has more than `limit` entries. They are counted only where they may be as many. */
+static bool exceeds(LiveFinder *f, u64 limit)
+{
+    if ((u64)GROUP * f->found.n <= limit)
+        return false;
+    for (; f->counted < f->found.n; f->counted++)
+        f->entries += (u32)__builtin_popcountll(f->found.v[f->counted].set);
+    return f->entries > limit;
 }
 
 /* Takes out of the last group, whose entries begin at `begin`, the register by which the result became too large, and those after it;
@@ -161,12 +172,12 @@ static u32 cut_group(LiveFinder *f, u32 begin, u64 limit)
 {
     u32 count[GROUP] = {0}, regs = GROUP;
     for (u32 n = begin; n < f->found.n; n++)
-        for (u32 set = f->found.v[n].set; set; set &= set - 1)
-            count[__builtin_ctz(set)]++;
+        for (u64 set = f->found.v[n].set; set; set &= set - 1)
+            count[__builtin_ctzll(set)]++;
     while (f->entries > limit)
         f->entries -= count[--regs];
     for (u32 n = begin; n < f->found.n; n++)
-        f->found.v[n].set &= (1u << regs) - 1;
+        f->found.v[n].set &= (1ull << regs) - 1;
     return regs;
 }
 
@@ -178,31 +189,39 @@ static u32 explore_all(LiveFinder *f)
     for (u32 first = 0; first < f->listed.n; first += GROUP) {
         u32 begin = f->found.n, left = f->listed.n - first;
         explore(f, first, left < GROUP ? left : GROUP);
-        if (BEYOND(LIVE_LIMIT, f->entries > limit))
+        if (BEYOND(LIVE_LIMIT, exceeds(f, limit)))
             return first + cut_group(f, begin, limit);
     }
     return f->listed.n;
 }
 
-/* Makes of the groups, which come in order, sorted lists by block. */
+/* Sorts what was found by block; the groups come in order. */
 static void list_by_block(const LiveFinder *f, Arena *arena, Live *l)
 {
     Block **rpo = f->order->rpo;
     l->start = arena_array(arena, u32, (size_t)l->blocks + 2);
-    l->regs = arena_alloc_raw(arena, sizeof(RegId) * f->entries);
-    u32 *next = l->start + 1; /* filling moves it from where a block's registers begin to where they end */
+    l->set = arena_alloc_raw(arena, sizeof *l->set * f->found.n);
+    l->group = arena_alloc_raw(arena, sizeof *l->group * f->found.n);
+    u32 *next = l->start + 1; /* filling moves it from where a block's sets begin to where they end */
     for (u32 n = 0; n < f->found.n; n++)
-        next[rpo[f->found.v[n].position]->id + 1] += (u32)__builtin_popcount(f->found.v[n].set);
+        next[rpo[f->found.v[n].position]->id + 1]++;
     for (u32 id = 0; id < l->blocks; id++)
         next[id + 1] += next[id];
-    const RegId *listed = f->listed.v;
-    for (u32 g = 0, n = 0; g < f->found_end.n; g++, listed += GROUP)
-        for (; n < f->found_end.v[g]; n++) {
-            u32 id = rpo[f->found.v[n].position]->id, at = next[id];
-            for (u32 set = f->found.v[n].set; set; set &= set - 1)
-                l->regs[at++] = listed[__builtin_ctz(set)];
-            next[id] = at;
-        }
+    for (const Found *found = f->found.v; found < f->found.v + f->found.n; found++) {
+        u32 at = next[rpo[found->position]->id]++;
+        l->set[at] = found->set;
+        l->group[at] = found->group;
+    }
+}
+
+static void number_registers(const LiveFinder *f, Arena *arena, Live *l)
+{
+    l->listed = arena_alloc_raw(arena, sizeof(RegId) * f->listed.n);
+    l->number = arena_array(arena, u32, l->regs);
+    for (u32 k = 0; k < l->listed_count; k++) {
+        l->listed[k] = f->listed.v[k];
+        l->number[l->listed[k]] = k + 1;
+    }
 }
 
 Live *live_compute(Arena *arena, const Function *fn, const Order *order)
@@ -212,7 +231,7 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
     f.exposed = arena_array(&scratch, u32, 2 * (size_t)fn->regs.n);
     f.killed = f.exposed + fn->regs.n;
     scan_blocks(&f);
-    f.live = arena_array(&scratch, u32, 2 * (size_t)order->count);
+    f.live = arena_array(&scratch, u64, 2 * (size_t)order->count);
     f.kills = f.live + order->count;
     f.pending = bitset_new(&scratch, order->count);
     u32 explored = explore_all(&f);
@@ -220,13 +239,10 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
     arena_free(&scratch);
 
     Live *l = arena_new(arena, Live);
-    *l = (Live){.fn = fn, .blocks = fn->blocks.n, .everywhere_count = f.listed.n - explored};
+    *l = (Live){.fn = fn, .blocks = fn->blocks.n, .regs = fn->regs.n, .explored = explored, .listed_count = f.listed.n};
     list_by_block(&f, arena, l);
-    l->everywhere = arena_array(arena, RegId, l->everywhere_count);
-    if (l->everywhere_count)
-        memcpy(l->everywhere, f.listed.v + explored, sizeof(RegId) * l->everywhere_count);
+    number_registers(&f, arena, l);
     vec_free(&f.found);
-    vec_free(&f.found_end);
     vec_free(&f.listed);
     return l;
 }
@@ -237,9 +253,12 @@ bool live_in(const Live *l, const Block *b, RegId reg)
 {
     if (b->id >= l->blocks)
         return true; /* it was made since, and may read anything */
-    u32 from = l->start[b->id];
-    return sorted_has(l->regs + from, l->start[b->id + 1] - from, reg) ||
-           sorted_has(l->everywhere, l->everywhere_count, reg);
+    u32 number = reg < l->regs ? l->number[reg] : 0;
+    if (number == 0 || number > l->explored)
+        return number != 0;
+    u32 group = (number - 1) / GROUP, end = l->start[b->id + 1];
+    u32 at = partition_point(k, l->start[b->id], end, l->group[k] < group);
+    return at < end && l->group[at] == group && l->set[at] >> (number - 1) % GROUP & 1;
 }
 
 bool live_out(const Live *l, const Block *b, RegId reg)
@@ -261,16 +280,23 @@ bool live_after(const Live *l, const Instr *i, RegId reg)
     return live_out(l, i->block, reg);
 }
 
+/* The cursor counts the bits of the block's sets, and then the registers that are live everywhere. */
 bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg)
 {
-    u32 from = b->id < l->blocks ? l->start[b->id] : 0, n = b->id < l->blocks ? l->start[b->id + 1] - from : 0;
-    u32 k = (*cursor)++;
-    if (k < n)
-        *reg = l->regs[from + k];
-    else if (k - n < l->everywhere_count)
-        *reg = l->everywhere[k - n];
-    else
+    u32 from = b->id < l->blocks ? l->start[b->id] : 0, sets = b->id < l->blocks ? l->start[b->id + 1] - from : 0;
+    for (u32 at; (at = *cursor / GROUP) < sets; *cursor = (at + 1) * GROUP) {
+        u64 left = l->set[from + at] >> *cursor % GROUP;
+        if (!left)
+            continue;
+        *cursor += (u32)__builtin_ctzll(left);
+        *reg = l->listed[l->group[from + at] * GROUP + *cursor % GROUP];
+        ++*cursor;
+        return true;
+    }
+    u32 k = l->explored + (*cursor)++ - sets * GROUP;
+    if (k >= l->listed_count)
         return false;
+    *reg = l->listed[k];
     return true;
 }
 
@@ -340,7 +366,9 @@ static u32 most_words_in(const Live *l, const Block *b, BitSet *live)
 /* The number of registers that are live into b or written by it. No point of the block has more. */
 static u32 most_registers_in(const Live *l, const Block *b)
 {
-    u32 registers = b->id < l->blocks ? l->start[b->id + 1] - l->start[b->id] : 0;
+    u32 registers = 0;
+    for (u32 k = l->start[b->id]; b->id < l->blocks && k < l->start[b->id + 1]; k++)
+        registers += (u32)__builtin_popcountll(l->set[k]);
     for_each_instr(i, b)
         registers += i->def_slots;
     return registers;
@@ -353,7 +381,7 @@ static u32 most_words_above(const Live *l, u32 most, u32 limit, Arena *scratch)
     u32 widest = 0;
     for (RegId reg = 1; reg < l->fn->regs.n; reg++)
         widest = live_words_of(l, reg) > widest ? live_words_of(l, reg) : widest;
-    for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && most <= limit; b = b->next) {
+    for (const Block *b = l->explored < l->listed_count ? NULL : l->fn->entry; b && most <= limit; b = b->next) {
         u32 words = (u64)most_registers_in(l, b) * widest > most ? most_words_in(l, b, &live) : 0;
         most = words > most ? words : most;
     }

@@ -1,7 +1,7 @@
 /* Liveness of registers over the CFG. A guarded definition, or one of a part of a register, does not kill. The carry
  * (add.cc ... addc) is one more register: CARRY_REG. Vector registers are one unit. Where control leaves the function, its
  * `.reg` parameters and results are live. Unreachable blocks have nothing live.
- * A set per block is stored, as a sorted array, only of registers that are live into some block. They are found by walking
+ * A set per block is stored, in words that are not empty, of the registers that are live into some block. They are found by walking
  * backwards from the blocks that read a register before they write it, for a word of registers at a time. (This is path
  * exploration: Boissinot, Brandner, Darte, de Dinechin, Rastello, "A non-iterative data-flow algorithm for computing
  * liveness sets", 2011.) Time and memory are those of the result. Beyond a fixed amount (LIVE_LIMIT in live.c) the
@@ -15,11 +15,13 @@
 
 typedef struct Live {
     const Function *fn;
-    u32 blocks; /* ids below this one are known */
-    u32 *start; /* by Block.id: live into b are regs[start[b]] .. regs[start[b + 1] - 1], ascending */
-    RegId *regs;
-    RegId *everywhere; /* ascending; disjoint from the above */
-    u32 everywhere_count;
+    u32 blocks, regs; /* ids below these are known */
+    RegId *listed;    /* registers that are live into some block, ascending; from `explored` on they count as live everywhere */
+    u32 listed_count, explored;
+    u32 *number; /* by RegId: its place in `listed`, plus 1; 0: none */
+    u32 *start;  /* by Block.id: live into b are the registers of set[start[b]] .. set[start[b + 1] - 1] */
+    u64 *set;    /* bit k: listed[64 * group + k] */
+    u32 *group;  /* of each set, ascending in a block */
 } Live;
 
 Live *live_compute(Arena *arena, const Function *fn, const Order *order);

@@ -282,11 +282,19 @@ static Before is_made_before(const SsaValue *v, const Block *b, const Instr *bef
     return !before || instr_precedes(v->instr, before) ? BEFORE_YES : BEFORE_NO;
 }
 
+/* Whether the only value of a register is there, and held at a point that is dominated. */
+static bool holds_only_value(const Ssa *ssa, const SsaValue *v, const Block *b, const Instr *before, u32 pre)
+{
+    return v->pre == pre ? is_made_before(v, b, before) == BEFORE_YES : pre_dominates(ssa->dom, v->pre, pre);
+}
+
 ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
 {
     if (reg >= ssa->regs || !dom_has(ssa->dom, b))
         return 0;
     u32 first = ssa->start[reg], low = first, high = ssa->start[reg + 1], pre = ssa->dom->pre[b->id];
+    if (high - low == 1)
+        return holds_only_value(ssa, &ssa->values[first], b, before, pre) ? first : 0;
     while (low < high) {
         u32 middle = low + (high - low) / 2;
         const SsaValue *v = &ssa->values[middle];

@@ -52,11 +52,13 @@ static bool same_registers(const RegId *a, u32 of_a, const RegId *b, u32 of_b)
 
 static bool live_equal(const Order *order, const Live *a, const Live *b)
 {
-    bool same =
-        a->blocks == b->blocks && same_registers(a->everywhere, a->everywhere_count, b->everywhere, b->everywhere_count);
+    bool same = a->blocks == b->blocks && a->explored == b->explored &&
+                same_registers(a->listed, a->listed_count, b->listed, b->listed_count);
     for (u32 p = 0; p < order->count && same; p++) {
         const u32 *in_a = &a->start[order->rpo[p]->id], *in_b = &b->start[order->rpo[p]->id];
-        same = same_registers(a->regs + in_a[0], in_a[1] - in_a[0], b->regs + in_b[0], in_b[1] - in_b[0]);
+        u32 sets = in_a[1] - in_a[0];
+        same = same_registers(a->group + in_a[0], sets, b->group + in_b[0], in_b[1] - in_b[0]) &&
+               !memcmp(a->set + in_a[0], b->set + in_b[0], sets * sizeof *a->set);
     }
     return same;
 }

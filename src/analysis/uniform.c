@@ -209,6 +209,7 @@ static void start_solving(Solver *s, Uniform *u)
     RegId reg;
     bitset_fill(&u->warp);
     bitset_fill(&u->branch_warp);
+    bitset_fill(&s->listed);
     for (u32 c = 0; live_in_next(s->live, s->fn->entry, &c, &reg);)
         uniform_make_divergent(s, reg);
     for (reg = 1; reg < s->fn->regs.n && s->fn->regs.v[reg].is_param; reg++)
@@ -247,6 +248,7 @@ Uniform *uniform_compute(Arena *arena, const UniformBases *of)
                 .postdom = of->postdom,
                 .loops = of->loops,
                 .live = of->live,
+                .listed = bitset_new(&scratch, of->live->listed_count),
                 .scratch = &scratch};
     uniform_find_joins(&s);
     start_level(&s, LEVEL_WARP, &u->warp, &u->branch_warp);

@@ -170,7 +170,7 @@ static bool is_open(Solver *s, u32 p)
     const Live *l = s->live;
     u32 *open = &s->places.open[p], end = l->start[s->order->rpo[p]->id + 1];
     for (; *open < end; ++*open, s->steps++)
-        if (bitset_has(s->uniform, l->regs[*open]))
+        if (l->set[*open] & s->listed.word[l->group[*open]])
             return true;
     return false;
 }
@@ -206,6 +206,15 @@ static bool joins_matter(Solver *s)
     return false;
 }
 
+/* Makes divergent what is written on a path, of a set of registers (Live.set). */
+static void diverge_written(Solver *s, u32 group, u64 set)
+{
+    const RegId *reg = s->live->listed + 64 * group;
+    for (set &= s->listed.word[group]; set; set &= set - 1, s->steps++)
+        if (s->walk.written_mark[reg[__builtin_ctzll(set)]] == s->walk.propagation)
+            uniform_make_divergent(s, reg[__builtin_ctzll(set)]);
+}
+
 /* Makes divergent what is written on a path and live where the paths join. */
 static void spread_from_branch(Solver *s, u32 b)
 {
@@ -226,9 +235,8 @@ static void spread_from_branch(Solver *s, u32 b)
             mark_written(s, s->walk.region[k]);
     for (u32 k = 0; k < s->walk.joins.n && !out_of_steps(s); k++) {
         u32 end = l->start[s->order->rpo[s->walk.joins.v[k]]->id + 1];
-        for (u32 r = s->places.open[s->walk.joins.v[k]]; r < end; r++, s->steps++)
-            if (s->walk.written_mark[l->regs[r]] == s->walk.propagation)
-                uniform_make_divergent(s, l->regs[r]);
+        for (u32 at = s->places.open[s->walk.joins.v[k]]; at < end; at++)
+            diverge_written(s, l->group[at], l->set[at]);
     }
 }
 
@@ -239,8 +247,8 @@ static void give_up(Solver *s)
     const Live *l = s->live;
     s->gave_up = true;
     bitset_clear(&s->walk.pending);
-    for (u32 k = 0; k < l->start[l->blocks]; k++)
-        uniform_make_divergent(s, l->regs[k]);
+    for (u32 k = 0; k < l->explored; k++)
+        uniform_make_divergent(s, l->listed[k]);
 }
 
 void uniform_diverge_branch(Solver *s, const Block *b)

@@ -62,6 +62,7 @@ typedef struct Solver {
     bool asks_level;                /* what was visited last may be uniform within a warp only */
     VEC(const Instr *) within_warp; /* what asked for the level when it was visited first */
     BitSet *uniform, *branch;       /* of the result, at this level */
+    BitSet listed;                  /* what is uniform of Live.listed */
     VecU32 work;                    /* registers that have become divergent after something that reads them was visited */
     UniformReaders readers;
     BitSet leaving; /* positions with an edge out of their innermost loop */
@@ -78,6 +79,8 @@ static inline void uniform_make_divergent(Solver *s, RegId reg)
     if (!bitset_has(s->uniform, reg))
         return;
     bitset_del(s->uniform, reg);
+    if (s->live->number[reg])
+        bitset_del(&s->listed, s->live->number[reg] - 1);
     if (!s->readers.was_read.word || bitset_has(&s->readers.was_read, reg))
         vec_push(&s->work, reg);
 }

@@ -6,6 +6,7 @@
 enum {
     DEPTH = 6,   /* the most questions passed on to operands, one within the other */
     STEPS = 64,  /* the most instructions that one query asks about */
+    MEMO = 256,  /* answers that are remembered */
     COMPARES = 6 /* looked at for one register, if the question does not say how many */
 };
 
@@ -17,6 +18,16 @@ typedef struct Query {
     u32 steps;
     bool moved; /* the question left the point for a definition elsewhere, perhaps of an earlier iteration */
 } Query;
+
+/* What a definition gives to its register, for queries that came to it from elsewhere. The edges into a block ask alike. */
+typedef struct Known {
+    ValueId value;
+    u32 epoch;    /* of the code, when it was found */
+    u32 compares; /* Given.compares of the query */
+    u8 bits, depth, steps; /* bits: 0: of a predicate */
+    FactValue truth;
+    Range range;
+} Known;
 
 static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth);
 static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth);
@@ -49,6 +60,35 @@ static Instr *find_definition(const Query *q, const SsaValue *v, RegId reg, Prog
     if (write)
         *there = (ProgramPoint){NULL, write->block, write};
     return write;
+}
+
+/* ---- what was found before --------------------------------------------------------------------------------------- */
+
+/* The place for what the definition at the point gives to its register. */
+static Known *known_at(const Query *q, ValueId value, u32 bits, u32 depth)
+{
+    Arena *arena;
+    void **memo = facts_memo(q->f, &arena);
+    if (!*memo)
+        *memo = arena_array(arena, Known, MEMO);
+    return (Known *)*memo + (value * 8 + depth + bits) % MEMO;
+}
+
+/* Whether it is known already. A query that would run out of steps asks again, since its answer differs. */
+static bool recall(Query *q, const Known *known, const Known *asked)
+{
+    bool same = known->value == asked->value && known->epoch == asked->epoch && known->compares == asked->compares &&
+                known->bits == asked->bits && known->depth == asked->depth && q->steps + known->steps <= STEPS;
+    q->steps += same ? known->steps : 0;
+    return same;
+}
+
+/* Remembers an answer that did not run out of steps. steps: what the query had taken before. */
+static void remember(const Query *q, Known *found, u32 steps)
+{
+    found->steps = (u8)(q->steps - steps);
+    if (WITHIN(STEPS, q->steps <= STEPS))
+        *known_at(q, found->value, found->bits, found->depth) = *found;
 }
 
 /* ---- comparisons ----------------------------------------------------------------------------------------------- */
@@ -216,6 +256,27 @@ static FactValue predicate_written(Query *q, ProgramPoint point, const SsaValue 
     return runs == FACT_FALSE ? predicate_at(q, there, predicate, depth) : FACT_UNKNOWN;
 }
 
+/* The same of a value that another block computes. What the query assumes of its own path does not hold there. */
+static FactValue predicate_of_definition(Query *q, const SsaValue *v, RegId predicate, u32 depth)
+{
+    ProgramPoint there;
+    Instr *write = find_definition(q, v, predicate, &there);
+    if (!write)
+        return FACT_UNKNOWN;
+    Known asked = {.value = value_id(q, v), .epoch = there.b->fn->epoch[EPOCH_CODE], .compares = q->given->compares,
+                   .depth = (u8)depth};
+    const Known *known = known_at(q, asked.value, 0, depth);
+    u32 steps = q->steps;
+    bool moved = q->moved;
+    if (recall(q, known, &asked))
+        return known->truth;
+    q->moved = true;
+    asked.truth = predicate_given(q, there, write, predicate, depth);
+    q->moved = moved;
+    remember(q, &asked, steps);
+    return asked.truth;
+}
+
 static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth)
 {
     if (BEYOND(DEPTH, depth == 0) || BEYOND(STEPS, ++q->steps > STEPS))
@@ -230,16 +291,8 @@ static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32
         return on_edge != FACT_UNKNOWN ? on_edge
                                        : predicate_at(q, (ProgramPoint){NULL, point.from, NULL}, predicate, depth - 1);
     }
-    ProgramPoint there;
     FactValue known = facts_of_value(q->f, point.b, value_id(q, v));
-    Instr *write = known == FACT_UNKNOWN ? find_definition(q, v, predicate, &there) : NULL;
-    if (write) {
-        bool moved = q->moved;
-        q->moved = true;
-        known = predicate_given(q, there, write, predicate, depth - 1);
-        q->moved = moved;
-    }
-    return known;
+    return known != FACT_UNKNOWN ? known : predicate_of_definition(q, v, predicate, depth - 1);
 }
 
 /* ---- integers -------------------------------------------------------------------------------------------------- */
@@ -361,6 +414,27 @@ static Range range_written(Query *q, ProgramPoint point, const SsaValue *v, RegI
     return range_union(range_given(q, there, v->instr, bits, depth), range_at(q, there, reg, bits, depth));
 }
 
+/* The range of a value that another block computes. What the query assumes of its own path does not hold there. */
+static Range range_of_definition(Query *q, const SsaValue *v, RegId reg, u32 bits, u32 depth)
+{
+    ProgramPoint there;
+    Instr *write = find_definition(q, v, reg, &there);
+    if (!write)
+        return range_full(bits);
+    Known asked = {.value = value_id(q, v), .epoch = there.b->fn->epoch[EPOCH_CODE], .compares = q->given->compares,
+                   .bits = (u8)bits, .depth = (u8)depth};
+    const Known *known = known_at(q, asked.value, bits, depth);
+    u32 steps = q->steps;
+    bool moved = q->moved;
+    if (recall(q, known, &asked))
+        return known->range;
+    q->moved = true;
+    asked.range = range_given(q, there, write, bits, depth);
+    q->moved = moved;
+    remember(q, &asked, steps);
+    return asked.range;
+}
+
 static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth)
 {
     Range r = range_full(bits);
@@ -371,17 +445,12 @@ static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 dep
         return r;
     if (is_written_here(q, point, v))
         return range_written(q, point, v, reg, bits, depth - 1);
-    ProgramPoint there;
-    Instr *write;
     if (point.from) {
         r = range_at(q, (ProgramPoint){NULL, point.from, NULL}, reg, bits, depth - 1);
     } else if (given_at_top(q, point.b, reg, bits, &r)) {
         return r;
-    } else if ((write = find_definition(q, v, reg, &there)) != NULL) {
-        bool moved = q->moved;
-        q->moved = true;
-        r = range_given(q, there, write, bits, depth - 1);
-        q->moved = moved;
+    } else {
+        r = range_of_definition(q, v, reg, bits, depth - 1);
     }
     return narrowed(q, point, reg, v, r);
 }

@@ -230,14 +230,23 @@ static bool exit_asks(Finder *f, const Loop *loop)
 
 /* ---- loops that wait --------------------------------------------------------------------------------------------- */
 
+static bool block_asks(const Finder *f, const Block *b)
+{
+    for_each_instr(i, b)
+        if (asks(f, i))
+            return true;
+    return false;
+}
+
 /* Sets, by header, the loops in which something asks. */
 static void find_asking(const Finder *f, bool *asking)
 {
-    for (u32 p = 0; f->loops->n && p < f->order->count; p++)
-        for_each_instr(i, f->order->rpo[p])
-            if (asks(f, i))
-                for (const Loop *l = loop_of(f->loops, f->order->rpo[p]); l && !asking[l->header->id]; l = l->parent)
-                    asking[l->header->id] = true;
+    for (u32 p = 0; f->loops->n && p < f->order->count; p++) {
+        const Loop *loop = loop_of(f->loops, f->order->rpo[p]);
+        if (loop && !asking[loop->header->id] && block_asks(f, f->order->rpo[p]))
+            for (; loop && !asking[loop->header->id]; loop = loop->parent)
+                asking[loop->header->id] = true;
+    }
 }
 
 static void find_loops(Finder *f)
@@ -273,7 +282,7 @@ static void look_at_block(Finder *f, u32 position)
     bool irreducible = loop_is_irreducible(loops, b);
     u8 waits = 0, ends = order_leaves_function(f->order, position) ? END_LEAVE : 0;
     for_each_instr(i, b) {
-        if (i->kind != INSTR_OP || op_is_pure(i->op))
+        if (i->kind != INSTR_OP || op_is_pure(i->op) || i->op->opcode == OPC_BRA)
             continue;
         if (op_has(i->op, OPF_PLAIN_ACCESS) && !irreducible) {
             ends |= effects_op_writes(i->op) ? END_ACCESS : 0;

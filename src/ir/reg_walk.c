@@ -5,6 +5,8 @@
 
 bool instr_kills(const Instr *i, RegId reg)
 {
+    if (i->def_slots == 1 && i->opnd[0].kind == OPND_REG && i->opnd[0].id == reg) /* as nearly always */
+        return slot_kills(i, &i->opnd[0]);
     for (RegWalk w = reg_walk(i); next_write(&w);)
         if (w.reg == reg && w.kills)
             return true;
