@@ -106,15 +106,21 @@ static bool is_partial(PartialJoins *f, const Block *b)
 
 /* ---- rivals ------------------------------------------------------------------------------------------------------ */
 
+static u32 position_of(const PartialJoins *f, const Block *b) { return b ? f->order->index[b->id] : GRAPH_NONE; }
+
 static void walk(PartialJoins *f, Marks *seen, const Graph *edges, const Block *from, const Block *stop)
 {
+    u32 end = position_of(f, stop), n = 1, *work;
     marks_clear(seen);
-    vec_clear(&f->work);
-    vec_push(&f->work, f->order->index[from->id]);
-    for (u32 k = 0; k < f->work.n; k++, f->budget--)
-        for_each_edge(e, edges, f->work.v[k])
-            if (f->order->rpo[edges->to[e]] != stop && marks_add(seen, edges->to[e]))
-                vec_push(&f->work, edges->to[e]);
+    vec_reserve(&f->work, f->order->count + 2); /* `from` may come twice, and one more is written than counts */
+    work = f->work.v;
+    work[0] = position_of(f, from);
+    for (u32 k = 0; k < n; k++)
+        for_each_edge(e, edges, work[k]) {
+            work[n] = edges->to[e];
+            n += edges->to[e] != end && marks_add(seen, edges->to[e]);
+        }
+    f->budget -= n;
 }
 
 /* Whether b does not lead to the join at position p before `old`, to which both lead. */
@@ -164,23 +170,23 @@ static u64 code_of(PartialJoins *f, u32 position)
     return f->code[position] = code;
 }
 
-static void add_edges(PartialJoins *f, u32 position, const Block *old)
+static void add_edges(PartialJoins *f, u32 position, u32 old)
 {
     const Graph *succ = &f->order->succ;
     for_each_edge(e, succ, position) {
         u32 to = succ->to[e];
-        if (f->order->rpo[to] != old && marks_add(&f->region, to)) {
+        if (to != old && marks_add(&f->region, to)) {
             vec_push(&f->work, to);
             f->number[to] = f->work.n;
         }
-        add(f, f->order->rpo[to] == old ? 0 : f->number[to]);
+        add(f, to == old ? 0 : f->number[to]);
     }
 }
 
 /* Adds the blocks from the end of `top` to `old`, and how they are connected; or the number of the region, if it was added before. */
 static void add_region(PartialJoins *f, const Block *top, const Block *old)
 {
-    u32 to = old ? f->order->index[old->id] : f->order->count;
+    u32 to = old ? f->order->index[old->id] : f->order->count; /* no block has that number */
     u64 *number = fnvmap_at(&f->regions, (u64)f->order->index[top->id] << 32 | to);
     if (*number) {
         add(f, *number);
@@ -189,10 +195,10 @@ static void add_region(PartialJoins *f, const Block *top, const Block *old)
     *number = f->regions.count;
     marks_clear(&f->region);
     vec_clear(&f->work);
-    add_edges(f, f->order->index[top->id], old);
+    add_edges(f, f->order->index[top->id], to);
     for (u32 k = 0; k < f->work.n; k++, f->budget--) {
         add(f, code_of(f, f->work.v[k]));
-        add_edges(f, f->work.v[k], old);
+        add_edges(f, f->work.v[k], to);
     }
 }
 

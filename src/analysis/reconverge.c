@@ -57,6 +57,9 @@ bool reconverge_matters(const ReconvergeGate *g)
     return g->w->any_wait || g->w->any_active_set || g->w->any_promise || g->caller_sees;
 }
 
+u64 reconverge_budget(const ReconvergeGate *g) { return g->budget; }
+void reconverge_set_budget(ReconvergeGate *g, u64 budget) { g->budget = budget; }
+
 void reconverge_prepare(ReconvergeGate *g)
 {
     if (reconverge_matters(g))

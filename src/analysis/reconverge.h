@@ -56,6 +56,9 @@ ReconvergeGate *reconverge_new_of(Arena *arena, Analyses *an, const Waits *waits
 void reconverge_free(ReconvergeGate *gate);
 /* Before the first rewrite, by phases that go on asking after it: computes what any question needs. */
 void reconverge_prepare(ReconvergeGate *gate);
+/* The blocks that all walks may still look at: who asks only to explain an answer puts it back. */
+u64 reconverge_budget(const ReconvergeGate *gate);
+void reconverge_set_budget(ReconvergeGate *gate, u64 budget);
 /* Whether any rewrite of the function can be refused: if not, nothing need be asked. */
 bool reconverge_matters(const ReconvergeGate *gate);
 const Waits *reconverge_waits(const ReconvergeGate *gate);

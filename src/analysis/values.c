@@ -6,7 +6,7 @@
 enum {
     DEPTH = 6,   /* the most questions passed on to operands, one within the other */
     STEPS = 64,  /* the most instructions that one query asks about */
-    MEMO = 256,  /* answers that are remembered */
+    MEMO = 64,   /* answers that are remembered */
     COMPARES = 6 /* looked at for one register, if the question does not say how many */
 };
 
