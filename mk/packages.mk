@@ -55,6 +55,16 @@ wheel: lib $(PTXOPT)
 	$(Q)cd $(BUILD)/wheel && $(PYTHON) -m build --wheel --outdir . >build.log 2>&1 || { tail -5 build.log; exit 1; }
 	$(Q)mv $(BUILD)/wheel/*.whl $(BUILD)
 
+#: make release          build/release/ptxopt: optimized as one program, by what it does on the examples; equal sources, equal bytes
+# What differs from run to run is fixed: seeds, the order of counts, the folder. The first build counts, the second one uses the counts.
+RELEASE  = $(BUILD)/release
+TRAINED  = -flto -ffile-prefix-map=$(CURDIR)=. -frandom-seed=$$@ -fprofile-update=single -fprofile-reproducible=serial
+release:
+	$(Q)rm -rf $(RELEASE)
+	$(Q)$(MAKE) BUILD=$(RELEASE) CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-generate' $(RELEASE)/ptxopt
+	$(Q)for file in examples/*.ptx; do $(RELEASE)/ptxopt -O2 $$file -o /dev/null || exit 1; done
+	$(Q)$(MAKE) BUILD=$(RELEASE) CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-use -fprofile-partial-training -Wno-missing-profile' $(RELEASE)/ptxopt
+
 #: make uninstall        removes what install put there
 uninstall:
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ptxopt
@@ -70,4 +80,4 @@ $(BUILD)/%.pc: src/use/api/%.pc.in FORCE
 $(BUILD)/%.cmake: src/use/api/%.cmake.in FORCE
 	$(Q)sed 's|@VERSION@|$(VERSION)|' $< >$@
 
-.PHONY: install dist deb wheel uninstall
+.PHONY: install dist deb wheel release uninstall

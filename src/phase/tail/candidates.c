@@ -145,7 +145,7 @@ void candidates_compare(Merge *m, const TailCandidate *group, u32 n, u32 first)
     const TailCandidate *kept = &group[first];
     const Instr *at = NULL;
     const char *counter = NULL, *why = NULL;
-    bool any = false;
+    bool any = false, is_set = false;
     for (u32 k = first + 1; k < n; k++) {
         const TailCandidate *c = &group[k];
         Tail *tail = &m->tail[k];
@@ -158,6 +158,9 @@ void candidates_compare(Merge *m, const TailCandidate *group, u32 n, u32 first)
             why = far;
             continue;
         }
+        if (!is_set)
+            matcher_set_end(m->matcher, kept->block);
+        is_set = true;
         *tail = tail_match(m->matcher, kept->block, c->block, 0);
         if (tail_pays(m, tail)) {
             any = true;

@@ -315,7 +315,6 @@ static void merge_group(Merge *m, TailCandidate *group, u32 n)
                          "too many blocks end nearly alike to compare all of them");
             return;
         }
-        matcher_set_end(m->matcher, group[first].block);
         candidates_compare(m, group, n, first);
         u32 items = candidates_best_length(m, group, n, first), members = 1;
         Tail tail;
