@@ -26,7 +26,7 @@
  * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that
  * would no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an
  * inner scope; names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save,
- * or a BREAK on each of few edges beside the blocks, or past them. */
+ * or a BREAK on each of few edges beside the blocks, or past them; below -O3, and where nobody judges, partial joins of two blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,14 +131,21 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
     return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
+/* Whether the tails are whole blocks: none keeps a part of its own in front of its tail. */
+static bool are_whole(const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
+{
+    bool whole = splice_begins_block(begin);
+    for (u32 k = 0; k < duplicates; k++)
+        whole &= splice_begins_block(duplicate[k].begin);
+    return whole;
+}
+
 /* Whether the tails are whole blocks among many arms, so that merging also saves the branch out of each. */
 static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
-    bool whole = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n >= PTXAS_MANY_ARMS && splice_begins_block(begin);
-    for (u32 k = 0; k < duplicates; k++)
-        whole &= splice_begins_block(duplicate[k].begin);
-    return whole;
+    return succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n >= PTXAS_MANY_ARMS &&
+           are_whole(begin, duplicate, duplicates);
 }
 
 /* Whether one branch leads to the block, or past it to the block that follows it. */
@@ -248,12 +255,18 @@ static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail
     Between between = look_between(m, begin, duplicate, duplicates);
     if (between.elsewhere > PTXAS_BREAKS)
         return false;
-    bool whole = splice_begins_block(begin);
-    for (u32 k = 0; k < duplicates; k++)
-        whole &= splice_begins_block(duplicate[k].begin);
+    bool whole = are_whole(begin, duplicate, duplicates);
     if (between.past && !(whole && between.cheap) && are_divided(m, begin, duplicate, duplicates))
         return saved <= PTXAS_PARTIAL_JOIN + between.past + between.elsewhere;
     return whole && duplicates == 1 && between.elsewhere && saved <= 2 + between.elsewhere;
+}
+
+/* Whether some threads of a branch that may divide a warp would come together at a pair of tails, and with the others behind it.
+ * Of 15 kernels changed by that 5 got worse: tests/ptxas/TAILS.md. */
+static bool is_partial_join(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
+{
+    return duplicates == 1 && cfg_succs(m->fn, begin->block).n == 1 && !are_all_arms(m, begin->block, 2) &&
+           !are_whole(begin, duplicate, duplicates) && are_divided(m, begin, duplicate, duplicates);
 }
 
 static void merge_set(Merge *m, u32 n, u32 items)
@@ -288,6 +301,11 @@ static void merge_set(Merge *m, u32 n, u32 items)
     }
     if (!m->always && costs_breaks(m, tail.kept, duplicate, duplicates, saved)) {
         tail_decline(m, "DeclinedArms", tail.kept, "threads would have to come together there for too little");
+        return;
+    }
+    if (!m->always && !m->run->aggressive && is_partial_join(m, tail.kept, duplicate, duplicates)) {
+        tail_decline(m, "DeclinedPartialJoin", tail.kept,
+                     "some threads would come together there before the others, which -O3 and --guard try");
         return;
     }
     if (!phase_may_rewrite(m->run))
