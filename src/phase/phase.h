@@ -64,6 +64,7 @@ struct PhaseRun {
     u32 level;          /* of -O: 1, 2, 3 */
     bool chosen;        /* the phase was asked for by name, or --guard judges what it makes */
     bool aggressive;    /* rewrites that do not always pay are wanted: -O3, or the phase is chosen */
+    bool risky;         /* so are kinds that made one changed kernel in twenty worse: -O3, or asked for by name */
     bool first_round;   /* of the sequence over this function; declined sites are counted in that one only */
     u32 iteration;      /* number of the call within the round */
     bool

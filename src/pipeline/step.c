@@ -94,13 +94,14 @@ static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
 
 static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *kept)
 {
-    bool chosen = runner->own->named_phases || runner->own->enabled[phase] || runner->config->judged;
+    bool named = runner->own->named_phases || runner->own->enabled[phase], chosen = named || runner->config->judged;
     return (PhaseRun){
         .phase = step_phase(runner, phase)->name,
         .fn = fn,
         .level = runner->level > 0 ? runner->level : 1,
         .chosen = chosen,
         .aggressive = runner->level >= 3 || chosen,
+        .risky = runner->level >= 3 || named,
         .first_round = runner->first_round,
         .kept = kept,
         .origins = fn->edits.origins,

@@ -26,7 +26,7 @@
  * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that
  * would no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an
  * inner scope; names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save,
- * or a BREAK on each of few edges beside the blocks, or past them; below -O3, and where nobody judges, partial joins of two blocks. */
+ * or a BREAK on each of few edges beside the blocks, or past them; partial joins of two blocks, except at -O3 or by name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,9 +303,9 @@ static void merge_set(Merge *m, u32 n, u32 items)
         tail_decline(m, "DeclinedArms", tail.kept, "threads would have to come together there for too little");
         return;
     }
-    if (!m->always && !m->run->aggressive && is_partial_join(m, tail.kept, duplicate, duplicates)) {
+    if (!m->always && !m->run->risky && is_partial_join(m, tail.kept, duplicate, duplicates)) {
         tail_decline(m, "DeclinedPartialJoin", tail.kept,
-                     "some threads would come together there before the others, which -O3 and --guard try");
+                     "some threads would come together there before the others: -O3 merges them");
         return;
     }
     if (!phase_may_rewrite(m->run))
