@@ -33,27 +33,35 @@ bool guard_compare(Guard *guard, const char *path)
     return true;
 }
 
+/* The text without what kernels of no wanted group do; not open: it cannot be written. */
+static Scratch write_wanted(const Guard *guard, const Parts *parts, const bool *wanted)
+{
+    Scratch text = {.fd = -1};
+    Str *bodies = mem_zalloc(sizeof *bodies * parts->part.n);
+    for (u32 i = 0; i < parts->part.n; i++)
+        if (!parts->part.v[i].is_entry || wanted[guard->parts.part.v[i].group])
+            bodies[i] = parts->part.v[i].body;
+    if (!parts_write(parts, bodies, &text))
+        scratch_close(&text);
+    mem_free(bodies);
+    return text;
+}
+
 void guard_trim(const Guard *guard, Trial *trial, const bool *wanted)
 {
-    Parts parts = {0};
-    Scratch text = {.fd = -1};
-    bool leaves_out = false;
+    Parts read = {0};
+    bool leaves_out = false, is_input = trial->text.fd < 0;
+    const Parts *parts = is_input ? &guard->parts : &read;
     for (u32 i = 0; i < guard->parts.part.n && guard->changed && !guard->parts.whole; i++)
         leaves_out |= guard->parts.part.v[i].is_entry && !wanted[guard->parts.part.v[i].group];
-    if (leaves_out && parts_read(&parts, guard_path_of(guard, trial)) && parts.part.n == guard->parts.part.n) {
-        Str *bodies = mem_zalloc(sizeof *bodies * parts.part.n);
-        for (u32 i = 0; i < parts.part.n; i++)
-            if (!parts.part.v[i].is_entry || wanted[guard->parts.part.v[i].group])
-                bodies[i] = parts.part.v[i].body;
-        if (parts_write(&parts, bodies, &text)) {
+    if (leaves_out && (is_input || parts_read(&read, trial->text.path)) && parts->part.n == guard->parts.part.n) {
+        Scratch text = write_wanted(guard, parts, wanted);
+        if (text.fd >= 0) {
             scratch_close(&trial->text);
             trial->text = text;
-        } else {
-            scratch_close(&text);
         }
-        mem_free(bodies);
     }
-    parts_free(&parts);
+    parts_free(&read);
 }
 
 const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cubin)
