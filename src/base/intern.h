@@ -2,7 +2,8 @@
 #ifndef PTXOPT_BASE_INTERN_H
 #define PTXOPT_BASE_INTERN_H
 
-#include "base/arena.h"
+#include "base/index.h"
+#include "base/vec.h"
 
 /* NAME_BYTES of `text` can be read, however short it is. `user` is one word for the table's owner: while it runs, the
  * parser keeps the name's innermost binding there. */
@@ -14,26 +15,18 @@ typedef struct Name {
     char text[]; /* NUL-terminated */
 } Name;
 
-/* Hash and length are kept beside the pointer, so a probe reads the name itself only where both agree. */
-typedef struct InternSlot {
-    Name *name; /* NULL: free */
-    u32 hash, len;
-} InternSlot;
-
-/* Open addressing with linear probing; the size is a power of two, and at most half is used. The arena holds the names. */
+/* The arena holds the names. */
 typedef struct Intern {
     Arena *arena;
-    InternSlot *slot;
-    u32 count, mask;
+    VEC(Name *) name;
+    HashIndex index;
 } Intern;
 
 void intern_init(Intern *table, Arena *arena);
 Name *intern(Intern *table, const char *text, u32 len);
-/* Serves a scanner that hashed the bytes while it read them: hash == fnv1a(text, len). */
-Name *intern_hashed(Intern *table, const char *text, u32 len, u32 hash);
 Name *intern_cstr(Intern *table, const char *text);
 /* The name, or NULL when the text was never interned. */
-Name *intern_find(const Intern *table, const char *text, u32 len);
+Name *intern_find(Intern *table, const char *text, u32 len);
 void intern_free(Intern *table);
 
 /* Up to eight bytes as a number. Different bytes make different numbers if `len` is the same. */

@@ -96,6 +96,7 @@ void module_free(Module *m)
     vec_free(&m->syms);
     vec_free(&m->other_names);
     vec_free(&m->undated_files);
+    isa_free(m->isa);
     intern_free(&m->names);
 }
 

@@ -12,18 +12,12 @@ typedef struct Index {
     u16 first[CHAINS], next[ISA_ROWS_MAX]; /* 1 + the row; 0: the end */
 } Index;
 
-typedef struct CacheSlot {
-    u32 hash, len;
-    const char *text;
-    OpInfo *op; /* NULL: free */
-} CacheSlot;
-
 struct Isa {
     Arena *arena;
     Intern *names;
     Index ops, mods;
-    CacheSlot *cache; /* its size is a power of two; older, smaller tables stay in the arena */
-    u32 cached, mask;
+    VEC(OpInfo *) op; /* those that were decoded */
+    HashIndex index;  /* of their texts: 1 + the place in op */
 };
 
 /* ---- looking up rows ------------------------------------------------------------------------------------------ */
@@ -268,51 +262,30 @@ Isa *isa_new(Arena *arena, Intern *names)
         index_add(&isa->ops, isa_ops[i].text, isa_ops[i].len, i);
     for (u32 i = 0; i < isa_mod_count; i++)
         index_add(&isa->mods, isa_mods[i].text, isa_mods[i].len, i);
-    isa->mask = 255;
-    isa->cache = arena_array(arena, CacheSlot, isa->mask + 1);
     return isa;
 }
 
-/* The slot that holds the text, or the free one where it belongs. */
-static CacheSlot *find_slot(const Isa *isa, const char *text, u32 len, u32 hash)
+void isa_free(Isa *isa)
 {
-    for (u32 i = hash & isa->mask;; i = (i + 1) & isa->mask) {
-        CacheSlot *slot = &isa->cache[i];
-        if (!slot->op || (slot->hash == hash && slot->len == len && same_bytes(slot->text, text, len)))
-            return slot;
-    }
-}
-
-static void grow(Isa *isa)
-{
-    const CacheSlot *old = isa->cache;
-    u32 slots = isa->mask + 1;
-    isa->mask = slots * 2 - 1;
-    isa->cache = arena_array(isa->arena, CacheSlot, isa->mask + 1);
-    for (u32 i = 0; i < slots; i++) {
-        u32 to = old[i].hash & isa->mask;
-        if (!old[i].op)
-            continue;
-        while (isa->cache[to].op)
-            to = (to + 1) & isa->mask;
-        isa->cache[to] = old[i];
-    }
+    vec_free(&isa->op);
+    index_free(&isa->index);
 }
 
 const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
 {
-    u32 hash = hash_opcode(text, len);
-    CacheSlot *slot = find_slot(isa, text, len, hash);
-    if (slot->op)
-        return slot->op;
+    HashWalk walk = index_walk(&isa->index, hash_opcode(text, len));
+    for (u32 id; (id = index_next(&walk)) != 0;) {
+        const Name *name = isa->op.v[id - 1]->text;
+        if (name->len == len && same_bytes(name->text, text, len))
+            return isa->op.v[id - 1];
+    }
 
     OpInfo *op = arena_new(isa->arena, OpInfo);
     *op = decode(isa, intern(isa->names, text, len));
     for (const char *dot = strchr(op->text->text, '.'); dot; dot = strchr(dot + 1, '.'))
         op->initials |= modifier_initial(dot[1]);
     op->sem = sem_of(op, (SemKind)(isa_ops[op->opcode].flags >> ROW_SEM_SHIFT & ROW_SEM));
-    *slot = (CacheSlot){hash, len, op->text->text, op};
-    if (++isa->cached > isa->mask / 2)
-        grow(isa);
+    vec_push(&isa->op, op);
+    index_put(&walk, isa->op.n);
     return op;
 }

@@ -167,6 +167,7 @@ enum { OPERANDS_ANY = 255 };
 /* The decoder and its cache; one per module. */
 typedef struct Isa Isa;
 Isa *isa_new(Arena *arena, Intern *names);
+void isa_free(Isa *isa); /* what is not in the arena */
 /* Decodes an opcode; never NULL. The first call for a name decodes it into the name's cache; later calls only load that. */
 const OpInfo *isa_decode(Isa *isa, const char *text, u32 len);
 

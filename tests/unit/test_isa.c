@@ -30,6 +30,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     Fixture *f = *state;
+    isa_free(f->isa);
     intern_free(&f->names);
     arena_free(&f->arena);
     mem_free(f);
