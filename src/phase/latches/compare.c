@@ -1,6 +1,6 @@
 #include "phase/latches/compare.h"
 
-#include "ir/cfg.h"
+#include "analysis/loop_test.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
@@ -15,13 +15,11 @@ static bool is_counting_compare(Instr *i)
 }
 
 /* Whether i is `add c, c, 1` or a similar step of the counter, as ptxas counts by. */
-static bool is_step(Instr *i, RegId counter)
+static bool is_step(const Instr *i, RegId counter)
 {
-    if ((i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->guard)
-        return false;
-    const Operand *to = instr_operand(i, 0), *from = instr_operand(i, 1), *by = instr_operand(i, 2);
-    return i->op->sem.bits >= 32 && operand_plain_register(to) == counter && operand_plain_register(from) == counter &&
-           by->kind == OPND_IMM;
+    RegId of;
+    i64 by;
+    return operand_plain_register(instr_operand(i, 0)) == counter && affine_is_step(i, &of, &by) && of == counter;
 }
 
 /* Whether no instruction in the blocks of the loop reads the predicate before the comparison, or in another block than it. */
@@ -73,13 +71,6 @@ bool latch_compare_find(Analyses *an, const Loop *loop, LoopCompare *found)
     return is_read_after_only(loop, compare, branch->guard);
 }
 
-/* Whether the register holds a constant where the loop is entered. */
-static bool enters_as_constant(Analyses *an, const Loop *loop, RegId reg)
-{
-    const Instr *def = ssa_definition(an_ssa(an), ssa_at_end(an_ssa(an), loop->preheader, reg), reg);
-    return def && def->op->opcode == OPC_MOV && !def->guard && instr_operand(def, 1)->kind == OPND_IMM;
-}
-
 bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare)
 {
     if (an->fn->blocks.n > an_loops(an)->blocks)
@@ -94,6 +85,7 @@ bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare)
         loop_last_write(loop, bound->id, &bound_writes);
     if (writes != 1 || bound_writes || !is_step(step, counter->id) || local_definition(compare, counter->id) != step)
         return false;
-    return enters_as_constant(an, loop, counter->id) &&
-           (bound->kind == OPND_IMM || enters_as_constant(an, loop, bound->id));
+    u64 start, end;
+    return loop_entry_constant(an, loop, counter->id, &start) &&
+           (bound->kind == OPND_IMM || loop_entry_constant(an, loop, bound->id, &end));
 }
