@@ -220,7 +220,7 @@ static const Waits *known_waits(Arena *arena, Analyses *an)
     const Waits *all = an_waits(an);
     if (all->all_known)
         return all;
-    return waits_compute(arena, an->fn, an_order(an), an_dom(an), an_loops(an), an->summaries, WAITS_KNOWN);
+    return waits_compute(arena, an_order(an), an_dom(an), an_loops(an), an->summaries, WAITS_KNOWN);
 }
 
 u64 joins_hash(Analyses *an)

@@ -26,7 +26,7 @@ const Waits *waits_now(Arena *arena, Analyses *an)
 {
     const Loops *loops = an_loops(an);
     if (an->frozen & (AN_ORDER | AN_DOM | AN_LOOPS) & ~an_valid(an))
-        return waits_compute(arena, an->fn, an_order(an), an_dom(an), loops, an->summaries, WAITS_ALL);
+        return waits_compute(arena, an_order(an), an_dom(an), loops, an->summaries, WAITS_ALL);
     return waits_copy(arena, an_waits(an));
 }
 

@@ -20,10 +20,10 @@ static ThreadValue operand_value(ThreadValues *t, const Operand *o);
 
 /* ---- numbers of functions ---------------------------------------------------------------------------------------- */
 
-/* A term of these numbers, which are functions, expressions or parts of constants, as the tag says. */
-static u32 term(ThreadValues *t, u32 bits, const void *tag, u32 a, u32 b, u32 c, u32 d)
+/* A term of four numbers, which are functions, expressions or parts of constants, as the tag says. */
+static u32 term(ThreadValues *t, u32 bits, const void *tag, const LinearId of[4])
 {
-    return linear_term(t->exprs, term_operation(t->exprs, bits, tag, (LinearId[]){a, b, c, d}, 0));
+    return linear_term(t->exprs, term_operation(t->exprs, bits, tag, of, 0));
 }
 
 /* The function as one of registers so wide. */
@@ -31,7 +31,7 @@ static LinearId at_width(ThreadValues *t, u32 function, u32 bits)
 {
     if (function == FUNCTION_CONSTANT)
         return linear_constant(t->exprs, bits, 0);
-    return linear_at(t->exprs, function)->bits == bits ? function : term(t, bits, &of_width, function, 0, 0, 0);
+    return linear_at(t->exprs, function)->bits == bits ? function : term(t, bits, &of_width, (LinearId[4]){function});
 }
 
 /* a + scale * b, two functions or 0. */
@@ -85,7 +85,7 @@ static ThreadValue thread_component(ThreadValues *t, const Operand *o, u32 d)
     fn_sreg_bounds(t->fn, o, &least, &most);
     if (most == 0 || (t->one_dimensional && d > 0))
         return constant(0);
-    return (ThreadValue){.function = term(t, 32, &of_sreg, o->id << 3 | o->sub, 0, 0, 0),
+    return (ThreadValue){.function = term(t, 32, &of_sreg, (LinearId[4]){o->id << 3 | o->sub}),
                          .dims = (u8)(1 << d),
                          .ranged = true,
                          .hi = (i64)most,
@@ -106,7 +106,7 @@ static ThreadValue special_register(ThreadValues *t, const Operand *o)
     fn_sreg_bounds(t->fn, o, &least, &most);
     if (least == most)
         return constant((i64)most);
-    ThreadValue v = {.function = term(t, 32, &of_sreg, o->id << 3 | o->sub, 0, 0, 0)};
+    ThreadValue v = {.function = term(t, 32, &of_sreg, (LinearId[4]){o->id << 3 | o->sub})};
     v.dims = sreg->uniformity == UNI_CTA ? 0 : DIM_ALL;
     if (most <= INT64_MAX)
         set_range(&v, (i64)least, (i64)most);
@@ -118,7 +118,7 @@ static ThreadValue variable(ThreadValues *t, const Operand *o)
     const Sym *s = &t->fn->module->syms.v[o->id];
     if (s->kind != SYM_VAR || (s->space != SPACE_SHARED && s->space != SPACE_GLOBAL))
         return unknown;
-    return (ThreadValue){.function = term(t, 64, &of_symbol, o->id, 0, 0, 0),
+    return (ThreadValue){.function = term(t, 64, &of_symbol, (LinearId[4]){o->id}),
                          .symbol = o->id,
                          .through = o->id,
                          .ranged = true,
@@ -206,7 +206,7 @@ static ThreadValue multiply(ThreadValues *t, const ThreadValue *a, const ThreadV
     if (!a->function || !b->function)
         return unknown;
     LinearId x = whole(t, a), y = whole(t, b);
-    return (ThreadValue){.function = term(t, bits, &of_product, x < y ? x : y, x < y ? y : x, 0, 0),
+    return (ThreadValue){.function = term(t, bits, &of_product, (LinearId[4]){x < y ? x : y, x < y ? y : x}),
                          .dims = a->dims | b->dims};
 }
 
@@ -225,12 +225,12 @@ static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signe
     i64 lo, hi;
     if (fits && !__builtin_sub_overflow(a->lo, a->offset, &lo) && !__builtin_sub_overflow(a->hi, a->offset, &hi) &&
         lo >= 0 && hi <= INT32_MAX) {
-        v.function = a->function ? term(t, 64, &of_extension, a->function, 0, 0, 0) : 0;
+        v.function = a->function ? term(t, 64, &of_extension, (LinearId[4]){a->function}) : 0;
         v.offset = a->offset;
         if (a->extent <= INT32_MAX)
             v.extent = a->extent;
     } else if (a->function) {
-        v.function = term(t, 64, is_signed ? &of_signed : &of_unsigned, whole(t, a), 0, 0, 0);
+        v.function = term(t, 64, is_signed ? &of_signed : &of_unsigned, (LinearId[4]){whole(t, a)});
     }
     return v;
 }
@@ -240,7 +240,7 @@ static ThreadValue narrow_sum(ThreadValues *t, const ThreadValue *a, i64 constan
 {
     ThreadValue v = {.dims = a->dims};
     if (a->function)
-        v.function = term(t, 32, &of_narrow_sum, whole(t, a), (u32)constant, (u32)((u64)constant >> 32), 0);
+        v.function = term(t, 32, &of_narrow_sum, (LinearId[4]){whole(t, a), (u32)constant, (u32)((u64)constant >> 32)});
     return v;
 }
 
@@ -279,7 +279,7 @@ static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
         v.dims |= a.dims;
         read[k] = whole(t, &a);
     }
-    v.function = term(t, i->op->sem.bits, i->op, read[0], read[1], read[2], read[3]);
+    v.function = term(t, i->op->sem.bits, i->op, read);
     return v;
 }
 
@@ -377,7 +377,8 @@ static ThreadValue loaded(ThreadValues *t, const Instr *i)
     if (t->fn->module->syms.v[address[1].id].kind != SYM_PARAM || t->fn->module->syms.v[address[1].id].owner != t->fn)
         return unknown;
     u64 at = (u64)address[1].value;
-    return (ThreadValue){.function = term(t, type_bits(i->op->type[0]), i->op, address[1].id, (u32)at, (u32)(at >> 32), 0)};
+    return (ThreadValue){
+        .function = term(t, type_bits(i->op->type[0]), i->op, (LinearId[4]){address[1].id, (u32)at, (u32)(at >> 32)})};
 }
 
 /* The result, which counts as made of an address (`through`) if one of its operands is: it is then no plain number to add. */

@@ -321,10 +321,11 @@ static void allocate(Waits *w, Arena *arena, u32 blocks)
     w->loop = (bool *)(bytes + 4 * (size_t)blocks);
 }
 
-Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops,
-                     const Summaries *summaries, WaitsOf of)
+Waits *waits_compute(Arena *arena, const Order *order, const DomTree *dom, const Loops *loops, const Summaries *summaries,
+                     WaitsOf of)
 {
     Waits *w = arena_new(arena, Waits);
+    const Function *fn = order->rpo[0]->fn;
     allocate(w, arena, fn->blocks.n);
     Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .of = of, .w = w};
     w->all_known = true;

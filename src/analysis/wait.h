@@ -34,8 +34,8 @@ typedef struct Waits {
  * alone. What all of these may end counts all the same. */
 typedef enum WaitsOf { WAITS_ALL, WAITS_KNOWN } WaitsOf;
 
-Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops,
-                     const Summaries *summaries, WaitsOf of);
+Waits *waits_compute(Arena *arena, const Order *order, const DomTree *dom, const Loops *loops, const Summaries *summaries,
+                     WaitsOf of);
 Waits *waits_copy(Arena *arena, const Waits *of);
 /* The WaitEnds of one instruction; the end of its block not included. */
 u8 instr_ends(const Instr *i, const Summaries *summaries);

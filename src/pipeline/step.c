@@ -72,16 +72,18 @@ static const char *find_fault(const Runner *runner, Function *fn, const Converge
 
 /* Whether the function is in order after `what`, a phase or parsing. If not, it reports that. */
 static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, bool changed,
-                   const char *what, Arena *arena)
+                   const char *what)
 {
     if (!checks(runner))
         return true;
+    Arena arena = {0};
     double start = stats_clock(runner->stats);
-    const char *fault = find_fault(runner, fn, before, kept, changed, arena);
+    const char *fault = find_fault(runner, fn, before, kept, changed, &arena);
     runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
     if (fault)
         fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what,
                 fault);
+    arena_free(&arena);
     return !fault;
 }
 
@@ -245,7 +247,7 @@ bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *ou
     bool ok = !lie;
     if (lie)
         fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' %s\n", name, fn->name->text, lie);
-    ok = ok && verify(runner, fn, before, an, changed, name, &arena);
+    ok = ok && verify(runner, fn, before, an, changed, name);
     if (before)
         convergence_free(before);
     arena_free(&arena);
@@ -258,10 +260,8 @@ bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *ou
 
 bool step_verify_parsed(Runner *runner, Function *fn)
 {
-    Arena arena = {0};
-    bool ok = verify(runner, fn, NULL, NULL, false, "parsing", &arena);
+    bool ok = verify(runner, fn, NULL, NULL, false, "parsing");
     if (runner->config->threads.begin)
         runner->config->threads.begin(runner->config->threads.user);
-    arena_free(&arena);
     return ok;
 }
