@@ -1,9 +1,9 @@
 /* The terms that instructions which only compute make of their operands. Integers are exact, and conditions are relations.
  * Everything else is an application of its opcode. */
-#include <stdio.h>
 #include <string.h>
 
 #include "check/prove/machine.h"
+#include "check/prove/permute.h"
 #include "check/prove/term_division.h"
 
 enum { OPERANDS_MAX = 64, RESULTS_MAX = 16 };
@@ -327,155 +327,24 @@ static void move(Compute *c)
         result(c, x);
 }
 
-/* A load that may be of a parameter of the kernel or of constant memory, and no event. */
-static const Operand *weak_scalar_load(const Instr *i)
-{
-    const OpInfo *op = i->op;
-    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits(op->type[0]) || op->types != 1)
-        return NULL;
-    const Operand *mem = instr_operand(i, 1);
-    return mem->kind == OPND_MEM && mem->value == 1 ? mem : NULL;
-}
-
-static u32 loaded_bytes(const Instr *i)
-{
-    u32 count = i->opnd[0].kind == OPND_VEC ? (u32)i->opnd[0].value : 1;
-    return count * type_bits(i->op->type[0]) / 8;
-}
-
-/* The parameter of a kernel into which a register points by which i loads; 0: it does no such thing. */
-static SymId parameter_pointed_into(Machine *m, const Instr *i, i64 *offset)
-{
-    const Operand *mem = weak_scalar_load(i);
-    if (!mem || mem[1].kind != OPND_REG || i->op->space != SPACE_PARAM || !m->fn->is_entry || !m->reg[mem[1].id])
-        return 0;
-    Term address = prove_address(m, i->op, mem);
-    for (u32 k = 0; k < m->fn->params.n; k++) {
-        SymId id = m->fn->params.v[k];
-        Operand start = {.kind = OPND_SYM, .id = id};
-        Term distance = prove_sub(m->t, address, prove_operand(m, &start, prove_bits(m->t, address)));
-        i64 bytes = m->fn->module->syms.v[id].bytes;
-        if (!prove_is_const(m->t, distance) || (i64)prove_node(m->t, distance)->value < 0 ||
-            (i64)prove_node(m->t, distance)->value + loaded_bytes(i) > bytes)
-            continue;
-        *offset = (i64)prove_node(m->t, distance)->value;
-        return id;
-    }
-    return 0;
-}
-
-bool prove_loads_parameter(Machine *m, const Instr *i)
-{
-    i64 unused;
-    return parameter_pointed_into(m, i, &unused) != 0;
-}
-
-static void load_constant(Compute *c)
-{
-    const Operand *mem = c->o[1], *to = c->o[0];
-    i64 offset = mem[1].value;
-    SymId sym = mem[1].kind == OPND_SYM ? mem[1].id : parameter_pointed_into(c->m, c->i, &offset);
-    u32 count = to->kind == OPND_VEC ? (u32)to->value : 1;
-    Type type = c->op->type[0];
-    for (u32 k = 0; k < count; k++) {
-        const Operand *part = count > 1 || to->kind == OPND_VEC ? to + 1 + k : to;
-        char text[360];
-        long long at = offset + (i64)k * type_bits(type) / 8;
-        snprintf(text, sizeof text, "%s %s+%lld", c->op->space == SPACE_CONST ? "constant" : "argument",
-                 prove_sym_name(c->m, sym)->text, at);
-        if (part->kind != OPND_REG)
-            continue;
-        Term x = prove_sym(c->t, PROVE_SYM_PARAM, 0, prove_name(c->t, text), 0, type_bits(type));
-        prove_define(c->m, c->guard, part, prove_resize(c->t, x, prove_reg_bits(c->m, part->id), c->is_signed));
-    }
-}
-
-/* The operands of prmt: eight bytes, of which each digit of the selector takes one, or its sign. */
-typedef struct Permute {
-    Term source[2];
-    u32 selector;
-} Permute;
-
-static u32 selected_byte(const Permute *p, u32 k) { return p->selector >> 4 * k & 7; }
-static bool selects_sign(const Permute *p, u32 k) { return p->selector >> 4 * k & 8; }
-
-/* Bytes of one operand that follow each other, extended by its last one's sign, or by zeros from b; 0: something else. */
-static Term extracted(Compute *c, const Permute *p)
-{
-    u32 from = selected_byte(p, 0), n = 1;
-    while (n < 4 && !selects_sign(p, n) && selected_byte(p, n) == from + n && (from ^ selected_byte(p, n)) < 4)
-        n++;
-    bool is_signed = n < 4 && selects_sign(p, n),
-         is_zero = prove_is_const(c->t, p->source[1]) && prove_node(c->t, p->source[1])->value == 0;
-    if (selects_sign(p, 0) || from > 3)
-        return 0;
-    for (u32 k = n; k < 4; k++)
-        if (is_signed ? !selects_sign(p, k) || selected_byte(p, k) != from + n - 1
-                      : !is_zero || selects_sign(p, k) || selected_byte(p, k) < 4)
-            return 0;
-    Term x = prove_shift(c->t, TERM_SHR, p->source[0], prove_const(c->t, 8 * from, 32));
-    return prove_resize(c->t, prove_trunc(c->t, x, 8 * n), 32, is_signed);
-}
-
-/* The bytes of the result that come from one operand by one shift, in place; 0: there are none. */
-static Term shifted_bytes(Compute *c, const Permute *p, u32 source, int shift)
-{
-    u64 mask = 0;
-    for (u32 k = 0; k < 4; k++)
-        if (selected_byte(p, k) / 4 == source && (int)k - (int)(selected_byte(p, k) % 4) == shift)
-            mask |= (u64)0xff << 8 * k;
-    if (!mask)
-        return 0;
-    Term by = prove_const(c->t, 8 * (u32)(shift < 0 ? -shift : shift), 32);
-    if (shift <= 0)
-        return prove_and(c->t, prove_shift(c->t, TERM_SHR, p->source[source], by), prove_const(c->t, mask, 32));
-    return prove_shift(c->t, TERM_SHL, prove_and(c->t, p->source[source], prove_const(c->t, mask >> 8 * shift, 32)), by);
-}
-
-static Term gathered(Compute *c, const Permute *p)
-{
-    Term all = 0;
-    for (u32 source = 0; source < 2; source++)
-        for (int shift = -3; shift <= 3; shift++) {
-            Term some = shifted_bytes(c, p, source, shift);
-            all = !some ? all : all ? prove_or(c->t, all, some) : some;
-        }
-    return all;
-}
-
 /* prmt with a constant selector; false: with another one, or in another mode. */
 static bool permute(Compute *c)
 {
     if (c->op->opcode != OPC_PRMT || c->n != 4 || c->o[3]->kind != OPND_IMM || c->op->text->len != strlen("prmt.b32"))
         return false;
-    Permute p = {{source(c, 1, 32), source(c, 2, 32)}, (u32)c->o[3]->value};
-    Term whole = extracted(c, &p);
-    if (!whole && (p.selector & 0x8888))
-        return false;
-    result(c, whole ? whole : gathered(c, &p));
-    return true;
+    Term x = prove_permuted(c->t, source(c, 1, 32), source(c, 2, 32), (u32)c->o[3]->value);
+    if (x)
+        result(c, x);
+    return x != 0;
 }
 
 /* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
-
-/* A load of a kernel's parameter, or of constant memory, at an address that every execution has. */
-static bool loads_constant(const Machine *m, const Instr *i)
-{
-    const OpInfo *op = i->op;
-    const Operand *mem = weak_scalar_load(i);
-    if (!mem || mem[1].kind != OPND_SYM)
-        return false;
-    const Sym *s = &m->fn->module->syms.v[mem[1].id];
-    if (op->space == SPACE_PARAM && s->kind == SYM_PARAM)
-        return m->fn->is_entry;
-    return op->space == SPACE_CONST && s->kind == SYM_VAR && s->space == SPACE_CONST;
-}
 
 bool prove_computes(const Machine *m, const Instr *i)
 {
     const u32 impure =
         OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC;
-    if (loads_constant(m, i))
+    if (prove_loads_constant(m, i))
         return true;
     for_each_slot(o, i)
         if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile)
@@ -559,7 +428,7 @@ static void execute(Compute *c)
     if (c->op->opcode == OPC_CVTA_TO)
         convert_address(c);
     else if (c->op->opcode == OPC_LD)
-        load_constant(c);
+        prove_load_constant(c->m, c->i, c->guard);
     else if (c->op->opcode == OPC_SETP || c->op->opcode == OPC_SET)
         compare(c);
     else if (c->op->opcode == OPC_CVT)

@@ -41,8 +41,12 @@ u32 prove_reg_bits(const Machine *m, RegId reg);
 
 /* Whether the instruction only computes: no event, no terminator. */
 bool prove_computes(const Machine *m, const Instr *i);
+/* A load of a kernel's parameter, or of constant memory, at an address that every execution has: it only computes. */
+bool prove_loads_constant(const Machine *m, const Instr *i);
 /* Whether it loads from a parameter of the kernel, at an address that is known here: then it only computes, too. */
 bool prove_loads_parameter(Machine *m, const Instr *i);
+/* Executes either. */
+void prove_load_constant(Machine *m, const Instr *i, Term guard);
 /* Executes an instruction that only computes. */
 void prove_execute(Machine *m, const Instr *i);
 
