@@ -170,6 +170,15 @@ static bool chooses_constants(const Terms *t, Term x)
            prove_is_const(t, prove_kid(t, x, 2));
 }
 
+/* The part of a sum's constant that its other parts, multiples of 2^k, cannot carry into: what is below 2^k. */
+static u64 apart_from_rest(const Terms *t, const TermNode *node)
+{
+    u64 all = 0;
+    for (u32 k = 0; k < node->n; k++)
+        all |= t->coef.v[node->kids + k];
+    return node->op == TERM_LINEAR ? node->value & ((all & -all) - 1) : 0;
+}
+
 /* The sign of a wider number is 0, or that of the narrow one. */
 static Term extend(Terms *t, Term a, u32 bits, bool sign)
 {
@@ -184,6 +193,9 @@ static Term extend(Terms *t, Term a, u32 bits, bool sign)
         Term yes = extend(t, prove_kid(t, a, 1), bits, sign), no = extend(t, prove_kid(t, a, 2), bits, sign);
         return prove_ite(t, prove_kid(t, a, 0), yes, no);
     }
+    u64 low = bits <= 64 ? apart_from_rest(t, &node) : 0;
+    if (low)
+        return prove_plus(t, extend(t, prove_plus(t, a, -low), bits, sign), low);
     return make_unary(t, sign ? TERM_SEXT : TERM_ZEXT, a, bits);
 }
 
