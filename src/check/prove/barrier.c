@@ -118,10 +118,11 @@ typedef struct Region {
     bool backward;
 } Region;
 
-/* A barrier of the warp joins threads that all come to the barrier of the block, too: their accesses are looked at themselves. */
+/* A barrier of the warp joins threads that all come to the barrier of the block, too: their accesses are looked at themselves. An
+ * activemask touches nothing; is_seen asks what it sees. */
 static bool matters(Prover *p, const Instr *i)
 {
-    if (i->kind == INSTR_OP && i->op->opcode == OPC_BAR_WARP_SYNC)
+    if (i->kind == INSTR_OP && (i->op->opcode == OPC_BAR_WARP_SYNC || i->op->opcode == OPC_ACTIVEMASK))
         return false;
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
         return prove_callee(&p->threads.callees, i) & CALLEE_TOUCHES;
@@ -310,6 +311,22 @@ static const char *asks_for_number(Prover *p, ProveGraph *g, const Instr *barrie
     return why;
 }
 
+/* Whether something sees which threads are together, once they were at the barrier: it brings them together for that. What only
+ * comes before sees no thread that has been there. */
+static bool is_seen(Prover *p, ProveGraph *g, const Instr *barrier)
+{
+    if (!p->threads.gathers || p->threads.callers_see)
+        return p->threads.gathers;
+    const BitSet *behind = prove_reach(g, barrier->block, PROVE_NO_BLOCK);
+    bool seen = false;
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b)
+            seen |= prove_gathers(p, i) && bitset_has(behind, b->id);
+    for (const Instr *i = barrier; i; i = i->next)
+        seen |= prove_gathers(p, i);
+    return seen;
+}
+
 static void check_one(Prover *p, const Instr *i)
 {
     ProveGraph *g = &p->barriers.of_block;
@@ -317,7 +334,7 @@ static void check_one(Prover *p, const Instr *i)
     const char *why = asks_for_number(p, g, i);
     if (!why && bitset_has(&p->barriers.stays, i->origin))
         why = "it stays on other paths";
-    if (!why && p->threads.gathers)
+    if (!why && is_seen(p, g, i))
         why = "something sees which threads are together";
     if (!why && !is_reached_by_all(p, g, i, &left))
         why = "not all threads may come to it";

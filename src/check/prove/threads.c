@@ -50,8 +50,7 @@ static bool is_convergent(Prover *p, const Instr *i)
     return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
 }
 
-/* Whether the instruction sees which threads execute it: others may not take part, nor be missing. */
-static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
+bool prove_gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
 
 /* Whether the guard may hold for some threads and not for others that come to the instruction with them. */
 static bool leaves_out(const Prover *p, ProveSide side, const Instr *i)
@@ -114,7 +113,7 @@ static void check_event(Prover *p, const OpenAtEvent *m)
                 "convergence: the branch in line %u of AFTER may divide threads that are together at `%.60s` in line %u",
                 prove_branch_line(p, PROVE_AFTER, o->block), name, prove_line(fn, m->before));
     }
-    bool apart = !m->before || gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) ||
+    bool apart = !m->before || prove_gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) ||
                  names_apart(p, PROVE_AFTER, m->after);
     const Open *lost = apart && !p->outcome.failed ? prove_not_covered(p, m) : NULL;
     if (lost)
@@ -363,7 +362,7 @@ void prove_threads_init(Prover *p)
     p->threads.callers_see = prove_callers_see_threads(p->side[PROVE_BEFORE].fn);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
-            p->threads.gathers |= gathers(p, i);
+            p->threads.gathers |= prove_gathers(p, i);
 }
 
 void prove_threads_free(Threads *threads)
@@ -386,7 +385,7 @@ static void check_guarded(Prover *p)
     for (u32 again = 0; again < 2; again++)
         for (u32 k = 0; k < p->threads.matched.n && !p->outcome.failed; k++) {
             const Instr *matched[2] = {p->threads.matched.v[k].before, p->threads.matched.v[k].after};
-            if (!matched[0] || !gathers(p, matched[0]))
+            if (!matched[0] || !prove_gathers(p, matched[0]))
                 continue;
             bool guarded = leaves_out(p, PROVE_BEFORE, matched[0]) || leaves_out(p, PROVE_AFTER, matched[1]), other = false;
             for (u32 side = 0; side < 2; side++) {

@@ -25,6 +25,8 @@ typedef struct Threads {
 
 /* Whether anything in the functions depends on other threads. */
 bool prove_threads_matter(Prover *p);
+/* Whether the instruction sees which threads execute it: others may not take part, nor be missing. */
+bool prove_gathers(Prover *p, const Instr *i);
 void prove_threads_init(Prover *p);
 /* Whether those execute together who did, once all paths are known. */
 void prove_threads_done(Prover *p);
