@@ -61,9 +61,9 @@ RELEASE  = $(BUILD)/release
 TRAINED  = -flto -ffile-prefix-map=$(CURDIR)=. -frandom-seed=$$@ -fprofile-update=single -fprofile-reproducible=serial
 release:
 	$(Q)rm -rf $(RELEASE)
-	$(Q)$(MAKE) BUILD=$(RELEASE) CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-generate' $(RELEASE)/ptxopt
+	$(Q)$(MAKE) BUILD=$(RELEASE) AR=gcc-ar CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-generate' $(RELEASE)/ptxopt
 	$(Q)for file in examples/*.ptx; do $(RELEASE)/ptxopt -O2 $$file -o /dev/null || exit 1; done
-	$(Q)$(MAKE) BUILD=$(RELEASE) CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-use -fprofile-partial-training -Wno-missing-profile' $(RELEASE)/ptxopt
+	$(Q)$(MAKE) BUILD=$(RELEASE) AR=gcc-ar CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-use -fprofile-partial-training -Wno-missing-profile' $(RELEASE)/ptxopt
 
 #: make uninstall        removes what install put there
 uninstall:

@@ -259,6 +259,22 @@ static bool has_nounroll(const Module *m, const Block *b)
     return false;
 }
 
+static void find_exits(const LoopFinder *f, const Function *fn)
+{
+    const Graph *succ = &f->order->succ;
+    Loops *l = f->loops;
+    l->epoch = fn->epoch[EPOCH_EDGES];
+    l->stays = arena_array(f->arena, u32, l->blocks);
+    for (u32 p = 0; p < f->order->count; p++) {
+        const Block *b = f->order->rpo[p];
+        const Loop *loop = order_leaves_function(f->order, p) ? NULL : loop_of(l, b);
+        for (u32 e = succ->start[p]; loop && e < succ->start[p + 1]; e++)
+            while (loop && !loop_contains(l, loop, f->order->rpo[succ->to[e]]))
+                loop = loop->parent;
+        l->stays[b->id] = loop ? loop->depth : 0;
+    }
+}
+
 /* ---- reducibility ---------------------------------------------------------------------------------------------- */
 
 enum { REGION_STEPS = 64 /* a block, from irreducible regions up; beyond that all blocks count as around one */ };
@@ -374,6 +390,7 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
         if (loop && !loop->nounroll)
             loop->nounroll = has_nounroll(fn->module, order->rpo[p]);
     }
+    find_exits(&f, fn);
     if (has_irreducible_edge(order, dom))
         find_irreducible(arena, fn, order, dom, l);
     return l;
@@ -389,6 +406,8 @@ bool loop_has_latch(const Loop *loop, const Block *b)
 
 bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)
 {
+    if (l->epoch == b->fn->epoch[EPOCH_EDGES] && b->id < l->blocks)
+        return loop->depth > l->stays[b->id];
     for (u32 k = block_edge_count(b); k-- > 0;)
         if (!loop_contains(l, loop, block_edge_target(b, k)))
             return true;
