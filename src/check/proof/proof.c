@@ -138,11 +138,11 @@ static void add_callers(const Graph *callers, BitSet *of)
 
 /* The verdict on function k from the first text to the last one; where that is unknown, from its steps. Steps that were proved
  * with what callees did at that time do not prove the whole, and a refuted step refutes it. */
-static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
+static ProveVerdict prove_changed(const Proof *p, u32 k, const ProofTexts *texts)
 {
-    ProveVerdict v = proof_of_texts(p->options, p->m, k, before, after, false);
+    ProveVerdict v = proof_of_texts(p->options, p->m, k, texts, false);
     const ProveVerdict *steps =
-        p->options->prove_each && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(&p->steps, k, after) : NULL;
+        p->options->prove_each && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(&p->steps, k, texts->after) : NULL;
     bool counts = steps && (steps->answer == PROVE_REFUTED ||
                             (steps->answer == PROVE_PROVED && !bitset_has(&p->calls_changed, p->m->functions.v[k]->sym)));
     return counts ? *steps : v;
@@ -157,11 +157,12 @@ static void prove_functions(Proof *p, const Reading *before, const BitSet *of)
     if (!made)
         return;
     reading_init(&after, "after.ptx", text, parse_module, NULL);
+    ProofTexts texts = proof_texts(before, &after, &after.arena);
     const char *outside = after.diag.errors ? NULL : prove_differs_outside(before->module, after.module);
     for (u32 k = 0; k < p->m->functions.n; k++)
         if (prints_anew(p, p->m->functions.v[k]) && bitset_has(of, p->m->functions.v[k]->sym))
             p->verdict[k] = outside ? (ProveVerdict){.answer = PROVE_UNKNOWN, .why = outside, .is_suspect = true}
-                                    : prove_changed(p, k, before, &after);
+                                    : prove_changed(p, k, &texts);
     reading_free(&after);
     if (p->after) {
         free(made);

@@ -37,15 +37,20 @@ static Function *same_function(const Module *m, const Reading *other, u32 k)
     return found->is_definition && fn->is_definition && strcmp(found->name->text, fn->name->text) == 0 ? found : NULL;
 }
 
-ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const Reading *before, const Reading *after,
-                            bool threads_alone)
+ProofTexts proof_texts(const Reading *before, const Reading *after, Arena *arena)
+{
+    bool are_read = !before->diag.errors && !after->diag.errors;
+    return (ProofTexts){before, after, are_read ? prove_callees(arena, before->module, after->module) : NULL};
+}
+
+ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const ProofTexts *texts, bool threads_alone)
 {
     ProveOptions prove = {.solver = options->solver,
                           .solver_ms = SOLVER_MS,
                           .assume_in_bounds = options->pipeline.knobs.assume_in_bounds,
                           .threads_alone = threads_alone};
-    Function *f = same_function(m, before, k), *g = same_function(m, after, k);
-    return f && g ? prove_function(f, g, &prove, m->arena) : proof_unread;
+    Function *f = same_function(m, texts->before, k), *g = same_function(m, texts->after, k);
+    return f && g ? prove_function(f, g, texts->callees, &prove, m->arena) : proof_unread;
 }
 
 static u32 index_of(const Module *m, const Function *fn)
@@ -62,7 +67,8 @@ ProveVerdict proof_of_step(const Options *options, const Module *m, const Functi
     Reading text[2];
     reading_init(&text[0], "before.ptx", before, parse_module, NULL);
     reading_init(&text[1], "after.ptx", after, parse_module, NULL);
-    ProveVerdict v = proof_of_texts(options, m, index_of(m, fn), &text[0], &text[1], threads_alone);
+    ProofTexts texts = proof_texts(&text[0], &text[1], &text[1].arena);
+    ProveVerdict v = proof_of_texts(options, m, index_of(m, fn), &texts, threads_alone);
     reading_free(&text[0]);
     reading_free(&text[1]);
     return v;

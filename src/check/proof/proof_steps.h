@@ -31,10 +31,16 @@ const ProveVerdict *proof_steps_verdict(const ProofSteps *s, u32 k, const Readin
 
 /* NUL-terminated, to be freed; NULL where there is no memory for it. */
 char *proof_print(const Options *options, Module *m, Str *text);
+/* A module in two readings, and what all proofs of them share; callees: NULL where one of them has errors. */
+typedef struct ProofTexts {
+    const Reading *before, *after;
+    Callees *callees;
+} ProofTexts;
+
+ProofTexts proof_texts(const Reading *before, const Reading *after, Arena *arena);
 /* The verdict about function k of m in two readings; proof_unread: one of them lacks it. Memory comes from the module's
  * arena. threads_alone: see ProveOptions. */
-ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const Reading *before, const Reading *after,
-                            bool threads_alone);
+ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const ProofTexts *texts, bool threads_alone);
 /* The same, of fn, and texts that nobody has read yet. */
 ProveVerdict proof_of_step(const Options *options, const Module *m, const Function *fn, Str before, Str after,
                            bool threads_alone);

@@ -15,6 +15,18 @@ static bool same_head(const Function *f, const Function *g)
     return str_equal(span_str(f->module, a), span_str(g->module, b));
 }
 
+/* The first symbol that the function declares; those of one function stand together. */
+static SymId first_variable(const Function *fn)
+{
+    SymId first = fn->module->syms.n;
+    for (u32 s = 0; s < fn->scopes.n; s++)
+        for (u32 d = 0; d < fn->scopes.v[s].decls.n; d++) {
+            const Decl *decl = &fn->scopes.v[s].decls.v[d];
+            first = decl->kind == DECL_VAR && decl->sym < first ? decl->sym : first;
+        }
+    return first;
+}
+
 /* The next variable of the function, without those of its calls, and local ones that it does not name; NULL: there is none. */
 static const Sym *variable(const Function *fn, const BitSet *named, u32 *at)
 {
@@ -41,7 +53,7 @@ static bool same_variables(const Function *f, const Function *g)
 {
     Arena arena = {0};
     BitSet named[] = {prove_named_variables(&arena, f), prove_named_variables(&arena, g)};
-    u32 i = 1, k = 1;
+    u32 i = first_variable(f), k = first_variable(g);
     const Sym *a, *b;
     do {
         a = variable(f, &named[0], &i);
@@ -193,7 +205,7 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
-    Prover p = {.arena = &own, .options = options, .plan = a->plan, .outcome = {.verdict = &verdict, .arena = arena}};
+    Prover p = {.arena = &own, .options = options, .plan = a->plan, .threads.callees = pair->callees, .outcome = {.verdict = &verdict, .arena = arena}};
     prove_init(&p);
     prove_pair(&p, pair);
     if (p.notes.promise && !p.outcome.failed) {

@@ -16,6 +16,7 @@ typedef struct Attempt {
 /* Two functions, and what all attempts at them share. */
 typedef struct Pair {
     Function *before, *after;
+    Callees *callees;
     Arena arena;
     ProveGraph graph[2]; /* made on demand */
     bool exits_part;

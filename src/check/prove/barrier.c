@@ -125,7 +125,7 @@ static bool matters(Prover *p, const Instr *i)
     if (i->kind == INSTR_OP && (i->op->opcode == OPC_BAR_WARP_SYNC || i->op->opcode == OPC_ACTIVEMASK))
         return false;
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-        return prove_callee(&p->threads.callees, i) & CALLEE_TOUCHES;
+        return prove_callee(p->threads.callees, i) & CALLEE_TOUCHES;
     return i->kind == INSTR_OP && prove_touches_memory(i);
 }
 
@@ -298,7 +298,7 @@ static const char *asks_for_number(Prover *p, ProveGraph *g, const Instr *barrie
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || why)
                 continue;
-            if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(&p->threads.callees, i) & CALLEE_BARRIER))
+            if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(p->threads.callees, i) & CALLEE_BARRIER))
                 why = "a call, which may hold a barrier";
             else if (!op_has(i->op, OPF_BARRIER) || (number_of(i) >= 0 && number_of(i) != number_of(barrier)))
                 continue;
@@ -387,7 +387,7 @@ static void find_clusters(Prover *p)
 static void find_polling(Prover *p)
 {
     ProveGraph *g = &p->side[PROVE_BEFORE].g;
-    Waits waits = prove_waits(g, &p->threads.callees);
+    Waits waits = prove_waits(g, p->threads.callees);
     BitSet body = bitset_new(p->arena, g->n);
     p->barriers.polling = bitset_new(p->arena, g->n);
     p->barriers.polls = waits.loops > 0;

@@ -48,57 +48,74 @@ static bool is_declared(const Function *fn, const char *word)
     return false;
 }
 
-Function *prove_callee_body(const Instr *call)
+u8 *prove_callee_notes(const Callees *c, const Function *fn) { return &c->of[fn->module == c->module[1]][fn->sym]; }
+
+Function *prove_callee_body(const Callees *c, const Instr *call)
 {
     const Module *m = call->block->fn->module;
     SymId callee = call_callee(call);
     Function *fn = callee && m->syms.v[callee].kind == SYM_FUNC ? m->syms.v[callee].function : NULL;
-    if (!fn || !fn->is_definition || fn->untouchable.why || fn->is_entry)
-        return NULL;
-    for (u32 k = 0; k < m->functions.n; k++) {
-        const Function *f = m->functions.v[k];
-        if (f->sym == callee && (is_declared(f, ".weak") || is_declared(f, ".extern") || is_declared(f, ".common")))
-            return NULL;
-    }
-    return fn;
+    bool is_believed = fn && fn->is_definition && !fn->untouchable.why && !fn->is_entry;
+    return is_believed && !(*prove_callee_notes(c, fn) & CALLEE_REPLACEABLE) ? fn : NULL;
 }
 
 u32 prove_callee(const Callees *c, const Instr *call)
 {
-    const Function *fn = prove_callee_body(call);
+    const Function *fn = prove_callee_body(c, call);
     const RuntimeInfo *runtime = fn ? NULL : call_runtime(call->block->fn->module, call_callee(call));
     if (runtime) {
         bool waits = runtime->does & RUNTIME_WAITS;
         return CALLEE_TOUCHES | (waits ? CALLEE_TOGETHER : 0) |
                (waits || runtime->does & RUNTIME_ENDS ? CALLEE_BARRIER : 0);
     }
-    const u64 *known = fn ? fnvmap_find(&c->known, (u64)(uintptr_t)fn) : NULL;
-    return known ? (u32)*known - 1 : CALLEE_ANYTHING;
+    u32 notes = fn ? *prove_callee_notes(c, fn) : 0;
+    return notes & CALLEE_KNOWN ? notes & CALLEE_ANYTHING : CALLEE_ANYTHING;
 }
 
 /* Whether the instruction sees which threads execute it, or calls what is not known. */
-static bool may_see_threads(const Instr *i)
+static bool may_see_threads(const Callees *c, const Instr *i)
 {
     if (i->kind != INSTR_OP)
         return false;
     if (op_has(i->op, OPF_CALL))
-        return !prove_callee_body(i) && !call_runtime(i->block->fn->module, call_callee(i));
+        return !prove_callee_body(c, i) && !call_runtime(i->block->fn->module, call_callee(i));
     return !i->op->known || (op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_NAMES_THREADS));
 }
 
-bool prove_callers_see_threads(const Function *fn)
+static bool some_see_threads(const Callees *c, const Module *m)
 {
-    const Module *m = fn->module;
-    bool sees = !fn->is_entry && m->syms.v[fn->sym].escapes;
-    for (u32 k = 0; k < m->functions.n && !fn->is_entry && !sees; k++) {
+    bool see = false;
+    for (u32 k = 0; k < m->functions.n && !see; k++) {
         const Function *f = m->functions.v[k];
-        sees = f->untouchable.why || (f->sym == fn->sym && (is_declared(f, ".visible") || is_declared(f, ".weak") ||
-                                                            is_declared(f, ".extern") || is_declared(f, ".common")));
-        for (const Block *b = f->entry; b && !sees; b = b->next)
-            for (const Instr *i = b->first; i && !sees; i = i->next)
-                sees = may_see_threads(i);
+        see = f->untouchable.why;
+        for (const Block *b = f->entry; b && !see; b = b->next)
+            for (const Instr *i = b->first; i && !see; i = i->next)
+                see = may_see_threads(c, i);
     }
-    return sees;
+    return see;
 }
 
-void prove_callees_free(Callees *c) { fnvmap_free(&c->known); }
+Callees *prove_callees(Arena *arena, const Module *before, const Module *after)
+{
+    Callees *c = arena_new(arena, Callees);
+    *c = (Callees){.module = {before, after}};
+    for (u32 side = 0; side < 2; side++) {
+        const Module *m = c->module[side];
+        c->of[side] = arena_array(arena, u8, m->syms.n);
+        for (u32 k = 0; k < m->functions.n; k++) {
+            const Function *f = m->functions.v[k];
+            if (is_declared(f, ".weak") || is_declared(f, ".extern") || is_declared(f, ".common"))
+                c->of[side][f->sym] |= CALLEE_REPLACEABLE | CALLEE_EXPORTED;
+            if (is_declared(f, ".visible"))
+                c->of[side][f->sym] |= CALLEE_EXPORTED;
+        }
+    }
+    c->see_threads = some_see_threads(c, before);
+    return c;
+}
+
+bool prove_callers_see_threads(const Callees *c, const Function *fn)
+{
+    return !fn->is_entry &&
+           (c->see_threads || fn->module->syms.v[fn->sym].escapes || *prove_callee_notes(c, fn) & CALLEE_EXPORTED);
+}

@@ -71,13 +71,17 @@ void prove_machine_init(Machine *m, const ProveGraph *g, ProveSide side, Terms *
     Function *fn = g->fn;
     *m = (Machine){.t = t, .g = *g, .fn = fn, .side = side};
     m->reg = arena_array(t->arena, Term, fn->regs.n);
-    m->sym = arena_array(t->arena, const Name *, fn->module->syms.n);
     find_in_use(m);
     if (m->in_use.word)
         find_early_writes(m);
 }
 
-void prove_machine_free(Machine *m) { vec_free(&m->undo); }
+void prove_machine_free(Machine *m)
+{
+    vec_free(&m->undo);
+    fnvmap_free(&m->names);
+    fnvmap_free(&m->named);
+}
 
 void prove_set_reg(Machine *m, RegId reg, Term value)
 {
@@ -165,19 +169,23 @@ static void write_sym_name(const Machine *m, SymId id, char *text, u32 size)
             snprintf(text, size, "parameter %u", k);
             return;
         }
-    for (u32 k = 1; s->owner && k < id; k++)
-        nth += module->syms.v[k].owner == s->owner && module->syms.v[k].name == s->name;
+    for (u32 k = id; s->owner && k-- > 1 && module->syms.v[k].owner == s->owner;)
+        nth += module->syms.v[k].name == s->name;
     snprintf(text, size, s->owner ? "%.200s of the function, number %u" : "%.200s", s->name->text, nth);
 }
 
 const Name *prove_sym_name(Machine *m, SymId id)
 {
     char text[300];
-    if (!m->sym[id]) {
-        write_sym_name(m, id, text, sizeof text);
-        m->sym[id] = intern_cstr(m->t->names, text);
-    }
-    return m->sym[id];
+    const u64 *known = fnvmap_find(&m->names, id);
+    if (known)
+        return (const Name *)(uintptr_t)*known;
+    write_sym_name(m, id, text, sizeof text);
+    const Name *name = intern_cstr(m->t->names, text);
+    *fnvmap_at(&m->names, id) = (u64)(uintptr_t)name;
+    u64 *first = fnvmap_at(&m->named, (u64)(uintptr_t)name);
+    *first = *first && *first < id ? *first : id;
+    return name;
 }
 
 static Term symbol_address(Machine *m, const Operand *o)

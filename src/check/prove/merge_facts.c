@@ -7,17 +7,49 @@ enum {
     OTHERS_VISITS = 60 /* from then on ranges of what other nodes joined do not change any more: these are done before */
 };
 
-/* Narrows list[k] to what arrival `a` knows too, by union. */
-static void unite_facts(Merge *m, FactList *list, const Arrival *a)
+/* A part of a list of facts, whose values are the same for all arrivals, or joined. */
+typedef struct Part {
+    const Fact *fact;
+    u32 n;
+    bool joined; /* `before` is their slot */
+} Part;
+
+static void know(Merge *m, const Part *part, const Arrival *a, SetId *set)
 {
     Prover *p = m->p;
     u32 mark = p->facts.all.n;
     prove_merge_load(p, a->fact, a->facts);
-    for (u32 k = 0; k < list->v.n; k++) {
-        Fact *f = &list->v.v[k];
-        f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, f->term));
-    }
+    for (u32 k = 0; k < part->n; k++)
+        set[k] = prove_known(p, part->joined ? a->value[part->fact[k].before] : part->fact[k].term);
     prove_forget(p, mark);
+}
+
+/* Unites what some arrivals know. Each half is united by itself: a set that grew with each arrival would be kept each time. */
+static void unite_all(Merge *m, const Part *part, const Arrival *a, u32 count, SetId *set)
+{
+    if (count == 1) {
+        know(m, part, a, set);
+        return;
+    }
+    SetId *more = mem_alloc(part->n * sizeof *more);
+    unite_all(m, part, a, count / 2, set);
+    unite_all(m, part, a + count / 2, count - count / 2, more);
+    for (u32 k = 0; k < part->n; k++)
+        set[k] = prove_set_or(&m->t->sets, set[k], more[k]);
+    mem_free(more);
+}
+
+/* Widens the sets of facts from `first` on by what arrivals from number `from` on know. */
+static void unite_facts(Merge *m, FactList *list, u32 first, u32 from)
+{
+    Part part = {list->v.v + first, list->v.n - first, from == 0};
+    if (part.n == 0 || from >= m->count)
+        return;
+    SetId *set = mem_alloc(part.n * sizeof *set);
+    unite_all(m, &part, m->a + from, m->count - from, set);
+    for (u32 k = 0; k < part.n; k++)
+        list->v.v[first + k].set = prove_set_or(&m->t->sets, list->v.v[first + k].set, set[k]);
+    mem_free(set);
 }
 
 /* The least number after `from`, by whole steps, that is not in the set; 0: there is none. */
@@ -84,21 +116,12 @@ static bool is_joined(const Merge *m, u32 slot)
 /* The values of joined slots: the union of what the arrivals know of theirs. Of a sum with a number the rest is said. */
 static void range_of_joins(Merge *m, FactList *list)
 {
-    Prover *p = m->p;
     Terms *t = m->t;
     u32 first = list->v.n;
     for (u32 slot = 0; slot < m->slots; slot++)
         if (is_joined(m, slot))
             vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&t->sets), slot}));
-    for (u32 k = 0; k < m->count; k++) {
-        u32 mark = p->facts.all.n;
-        prove_merge_load(p, m->a[k].fact, m->a[k].facts);
-        for (u32 i = first; i < list->v.n; i++) {
-            Fact *f = &list->v.v[i];
-            f->set = prove_set_or(&t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
-        }
-        prove_forget(p, mark);
-    }
+    unite_facts(m, list, first, 0);
     for (u32 i = first; i < list->v.n; i++) {
         Fact *f = &list->v.v[i];
         f->set = range_of_counter(m, f->before, f->set);
@@ -113,8 +136,7 @@ void prove_merge_unite(Merge *m, FactList *list)
     for (u32 k = 0; k < m->a[0].facts; k++)
         if (prove_merge_is_clean(m, m->a[0].fact[k].term))
             vec_push(&list->v, m->a[0].fact[k]);
-    for (u32 k = 1; k < m->count; k++)
-        unite_facts(m, list, &m->a[k]);
+    unite_facts(m, list, 0, 1);
     range_of_joins(m, list);
 }
 

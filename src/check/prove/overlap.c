@@ -97,9 +97,10 @@ static const Sym *variable_of(const Prover *p, Term a, Term *base)
             x = prove_kid(t, x, 0);
         if (prove_node(t, x)->op != TERM_SYM || prove_sym_of(t, x)->kind != PROVE_SYM_ADDRESS)
             continue;
-        for (u32 id = 1; id < m->syms.n; id++)
-            if (p->side[PROVE_BEFORE].sym[id] == t->name.v[prove_sym_of(t, x)->detail])
-                return &m->syms.v[id];
+        const Name *name = t->name.v[prove_sym_of(t, x)->detail];
+        const u64 *id = fnvmap_find(&p->side[PROVE_BEFORE].named, (u64)(uintptr_t)name);
+        if (id)
+            return &m->syms.v[*id];
     }
     return NULL;
 }

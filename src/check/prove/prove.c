@@ -100,7 +100,6 @@ static bool has_guarded_exit(const Function *fn)
 typedef struct Ends {
     VecU32 exits[2];
     Waits waits[2];
-    Callees callees;
     u64 reached; /* blocks that were looked at */
     bool paired; /* the exits of both correspond */
     ProveExitPairs pairs;
@@ -123,7 +122,7 @@ static bool matters(Pair *pair, ProveSide side, Pair *ended, Ends *ends, u32 k)
 /* Whether AFTER is proved also if exit k is the end of both texts. Those that do not correspond must not matter. */
 static bool holds_at_end(Pair *pair, const ProveOptions *options, Ends *ends, u32 k, Arena *arena)
 {
-    Pair ended = {.before = pair->before, .after = pair->after, .has_graphs = true};
+    Pair ended = {.before = pair->before, .after = pair->after, .callees = pair->callees, .has_graphs = true};
     bool asks = false;
     ends->together = false;
     for (u32 side = 0; side < 2; side++)
@@ -141,8 +140,8 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
 {
     ProveGraph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
     bool holds = true;
-    ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees);
-    ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees);
+    ends->waits[PROVE_BEFORE] = prove_waits(before, pair->callees);
+    ends->waits[PROVE_AFTER] = prove_waits(after, pair->callees);
     ends->paired = prove_pair_exits(pair->graph, ends->exits, pair->matched.v, pair->matched.n, &ends->pairs);
     for (u32 k = 0; (k < ends->exits[PROVE_BEFORE].n || k < ends->exits[PROVE_AFTER].n) && holds; k++)
         holds = holds_at_end(pair, options, ends, k, arena);
@@ -152,10 +151,10 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
 /* Texts of one shape are alike whichever exit is the end; but with other blocks between the same events ptxas may take another one. */
 static bool keeps_end(Pair *pair, Ends *ends)
 {
-    Pair ended = {.before = pair->before, .after = pair->after};
+    Pair ended = {.before = pair->before, .after = pair->after, .callees = pair->callees};
     bool asks = false;
     for (u32 side = 0; side < 2; side++) {
-        ends->waits[side] = prove_waits(&pair->graph[side], &ends->callees);
+        ends->waits[side] = prove_waits(&pair->graph[side], pair->callees);
         for (u32 k = 0; k < ends->exits[side].n && !asks; k++)
             asks = matters(pair, (ProveSide)side, &ended, ends, k);
     }
@@ -174,19 +173,18 @@ static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
     for (u32 side = 0; side < 2; side++)
         asks |= prove_exits(&pair->graph[side], &ends.exits[side], &pair->arena) && pair->matched.n > 0;
     for (u32 side = 0; side < 2 && asks; side++)
-        prove_summarize(&ends.callees, side == PROVE_BEFORE ? pair->before : pair->after, &pair->arena);
+        prove_summarize(pair->callees, side == PROVE_BEFORE ? pair->before : pair->after);
     bool holds = !asks || (pair->same_shape ? keeps_end(pair, &ends) : holds_at_each_end(pair, options, &ends, arena));
-    prove_callees_free(&ends.callees);
     for (u32 side = 0; side < 2; side++)
         vec_free(&ends.exits[side]);
     return holds;
 }
 
 /* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */
-ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
+ProveVerdict prove_function(Function *before, Function *after, Callees *callees, const ProveOptions *options, Arena *arena)
 {
     prove_drop_locals(before, after);
-    Pair pair = {.before = before, .after = after};
+    Pair pair = {.before = before, .after = after, .callees = callees};
     ProveVerdict verdict = try_all(&pair, options, arena);
     if (verdict.answer == PROVE_PROVED && !options->threads_alone && !holds_at_ends(&pair, options, arena)) {
         verdict.answer = PROVE_UNKNOWN;
@@ -196,7 +194,7 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
     vec_free(&pair.matched);
     arena_free(&pair.arena);
     if (verdict.answer == PROVE_PROVED && sees_threads(before) && (has_guarded_exit(before) || has_guarded_exit(after))) {
-        Pair strict = {.before = before, .after = after, .exits_part = true};
+        Pair strict = {.before = before, .after = after, .callees = callees, .exits_part = true};
         verdict = try_all(&strict, options, arena);
         vec_free(&strict.matched);
         arena_free(&strict.arena);
@@ -206,15 +204,12 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
 
 /* ---- whole texts ------------------------------------------------------------------------------------------------------------- */
 
-static Function *definition(const Module *m, const Name *name, u32 nth)
+/* The next function with a body; *at becomes its place. NULL: there is none. */
+static Function *next_definition(const Module *m, u32 *at)
 {
-    for (u32 k = 0; k < m->functions.n; k++) {
-        Function *fn = m->functions.v[k];
-        if (fn->is_definition && fn->name->len == name->len && memcmp(fn->name->text, name->text, name->len) == 0 &&
-            nth-- == 0)
-            return fn;
-    }
-    return NULL;
+    while (*at < m->functions.n && !m->functions.v[*at]->is_definition)
+        ++*at;
+    return *at < m->functions.n ? m->functions.v[(*at)++] : NULL;
 }
 
 /* The end of the text from `at` on that is outside of functions with a body. *next becomes the first such function after
@@ -253,11 +248,14 @@ ProveAnswer prove_modules(Module *before, Module *after, const ProveOptions *opt
         report(user, "the module", &v);
         worst = PROVE_UNKNOWN;
     }
-    for (u32 k = 0; k < before->functions.n && !outside; k++) {
-        Function *f = before->functions.v[k], *g = f->is_definition ? definition(after, f->name, 0) : NULL;
-        if (!g || str_equal(span_str(before, f->text), span_str(after, g->text)))
+    Callees *callees = prove_callees(&arena, before, after);
+    for (u32 i = 0, k = 0; !outside;) {
+        Function *f = next_definition(before, &i), *g = next_definition(after, &k);
+        if (!f || !g)
+            break;
+        if (str_equal(span_str(before, f->text), span_str(after, g->text)))
             continue;
-        ProveVerdict v = prove_function(f, g, options, &arena);
+        ProveVerdict v = prove_function(f, g, callees, options, &arena);
         report(user, f->name->text, &v);
         worst = v.answer > worst ? v.answer : worst;
     }

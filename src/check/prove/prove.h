@@ -39,8 +39,12 @@ typedef struct ProveVerdict {
 /* Whether the solver of that name, or the program that the command begins with, can be found. */
 bool prove_solver_is_there(const char *name);
 
+/* What functions of two texts do when they are called, found out as it is asked for: one for all proofs of these texts. */
+typedef struct Callees Callees;
+Callees *prove_callees(Arena *arena, const Module *before, const Module *after);
+
 /* The verdict about two functions with a body. Memory from the arena. */
-ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena);
+ProveVerdict prove_function(Function *before, Function *after, Callees *callees, const ProveOptions *options, Arena *arena);
 
 /* Everything outside of functions with a body must be the same, byte by byte, and the functions in the same order: NULL, or in what
  * the texts differ. */

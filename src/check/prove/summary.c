@@ -3,16 +3,12 @@
 
 #include "check/prove/waits.h"
 
-enum { CALLS_MAX = 16 /* one within the other */ };
-
-static u32 summarize(Callees *c, const Instr *call, Arena *arena);
-
-static u32 effects_of(Callees *c, const Instr *i, Arena *arena)
+static u32 effects_of(Callees *c, const Instr *i)
 {
     if (i->kind != INSTR_OP)
         return 0;
     if (op_has(i->op, OPF_CALL))
-        return summarize(c, i, arena);
+        return prove_callee(c, i);
     if (!i->op->known)
         return CALLEE_ANYTHING;
     bool leaves = op_has(i->op, OPF_ENDS_THREAD);
@@ -20,39 +16,49 @@ static u32 effects_of(Callees *c, const Instr *i, Arena *arena)
            (leaves || op_has(i->op, OPF_BARRIER) ? CALLEE_BARRIER : 0);
 }
 
-static u32 effects_of_body(Callees *c, Function *fn, Arena *arena)
+static u32 effects_of_body(Callees *c, Function *fn)
 {
+    Arena arena = {0};
     u32 effects = 0;
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            effects |= effects_of(c, i, arena);
     ProveGraph g;
     const char *why;
-    if (effects & CALLEE_TOGETHER)
-        return effects;
-    return prove_graph_init(&g, fn, false, false, arena, &why) && prove_waits(&g, c).loops == 0 ? effects : CALLEE_ANYTHING;
-}
-
-static u32 summarize(Callees *c, const Instr *call, Arena *arena)
-{
-    Function *fn = prove_callee_body(call);
-    u64 key = (u64)(uintptr_t)fn;
-    if (fn && c->depth >= CALLS_MAX)
-        return CALLEE_ANYTHING;
-    if (fn && !fnvmap_find(&c->known, key)) {
-        *fnvmap_at(&c->known, key) = 1 + CALLEE_ANYTHING; /* what it calls may call it */
-        c->depth++;
-        u32 effects = effects_of_body(c, fn, arena);
-        c->depth--;
-        *fnvmap_at(&c->known, key) = 1 + effects;
-    }
-    return prove_callee(c, call);
-}
-
-void prove_summarize(Callees *c, const Function *fn, Arena *arena)
-{
     for_each_block(b, fn)
         for_each_instr(i, b)
-            if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-                summarize(c, i, arena);
+            effects |= effects_of(c, i);
+    if (!(effects & CALLEE_TOGETHER) &&
+        (!prove_graph_init(&g, fn, false, false, &arena, &why) || prove_waits(&g, c).loops > 0))
+        effects = CALLEE_ANYTHING;
+    arena_free(&arena);
+    return effects;
+}
+
+/* Adds the functions with a body that fn calls, and that nobody has looked at. */
+static void push_callees(const Callees *c, const Function *fn, VecU32 *work)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            const Function *callee = instr_is(i, OPF_CALL) ? prove_callee_body(c, i) : NULL;
+            if (callee && !(*prove_callee_notes(c, callee) & (CALLEE_OPEN | CALLEE_KNOWN)))
+                vec_push(work, callee->sym);
+        }
+}
+
+/* A function comes up a second time once all that it calls is known, except what calls it. */
+void prove_summarize(Callees *c, const Function *fn)
+{
+    VecU32 work = {0};
+    push_callees(c, fn, &work);
+    while (work.n) {
+        Function *callee = fn->module->syms.v[vec_last(&work)].function;
+        u8 *notes = prove_callee_notes(c, callee);
+        if (!(*notes & (CALLEE_OPEN | CALLEE_KNOWN))) {
+            *notes |= CALLEE_OPEN;
+            push_callees(c, callee, &work);
+            continue;
+        }
+        work.n--;
+        if (!(*notes & CALLEE_KNOWN))
+            *notes |= (u8)(CALLEE_KNOWN | effects_of_body(c, callee));
+    }
+    vec_free(&work);
 }

@@ -4,7 +4,7 @@
 
 #include "check/prove/callees.h"
 
-/* Adds all that the function may call, directly or not; a body that calls itself may do anything. Memory from the arena. */
-void prove_summarize(Callees *c, const Function *fn, Arena *arena);
+/* Adds all that the function may call, directly or not; a body that calls itself may do anything. */
+void prove_summarize(Callees *c, const Function *fn);
 
 #endif

@@ -46,7 +46,7 @@
 static bool is_convergent(Prover *p, const Instr *i)
 {
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-        return prove_callee(&p->threads.callees, i) & CALLEE_TOGETHER;
+        return prove_callee(p->threads.callees, i) & CALLEE_TOGETHER;
     return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
 }
 
@@ -357,9 +357,9 @@ void prove_threads_init(Prover *p)
 {
     prove_notes_init(p);
     for (u32 side = 0; side < 2; side++)
-        prove_summarize(&p->threads.callees, p->side[side].fn, p->arena);
-    p->threads.waits = prove_waits(&p->side[PROVE_AFTER].g, &p->threads.callees);
-    p->threads.callers_see = prove_callers_see_threads(p->side[PROVE_BEFORE].fn);
+        prove_summarize(p->threads.callees, p->side[side].fn);
+    p->threads.waits = prove_waits(&p->side[PROVE_AFTER].g, p->threads.callees);
+    p->threads.callers_see = prove_callers_see_threads(p->threads.callees, p->side[PROVE_BEFORE].fn);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
             p->threads.gathers |= prove_gathers(p, i);
@@ -374,7 +374,6 @@ void prove_threads_free(Threads *threads)
     vec_free(&threads->matched);
     fnvmap_free(&threads->answers);
     fnvmap_free(&threads->edge_answers);
-    prove_callees_free(&threads->callees);
 }
 
 /* Checks guarded events that see which threads execute them. Those take part for which the guard holds. If these may not be

@@ -8,7 +8,7 @@
 
 /* Changed by threads.c; by together.c what pairs of passings say; `same_branch` by shape.c. */
 typedef struct Threads {
-    Callees callees;
+    Callees *callees;
     Waits waits;      /* where a thread may wait for another one in AFTER */
     bool callers_see; /* which threads return together; see prove_callers_see_threads */
     bool gathers;     /* something depends on who happens to be there: activemask, elect, vote without .sync */
