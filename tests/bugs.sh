@@ -1,6 +1,7 @@
 #!/bin/sh
-# Bugs of ptxas that a rewrite can steer into: small kernels of their shapes are assembled before and after, and no output may be wrong
-# where the input is not. What the kernels should do, bugloops computed when it wrote them.
+# Bugs of ptxas that a rewrite can steer into (src/target/bugs.def): the phases of each row decline its shape, and small kernels of the
+# shapes are assembled before and after, of which no output may be wrong where the input is not. What they should do, bugloops computed
+# when it wrote them.
 # usage: [BUILD=build] [PTXASES='FILE...'] [COUNT=kernels of each kind] [SEED=first of the random numbers] tests/bugs.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -69,6 +70,24 @@ one()
     done
 }
 
+# A row names cases that stay as they are, and all phases that ask about its loops; its kind is one of those that are assembled.
+table()
+{
+    "$BUILD/bugloops" table | while read -r name kind cases; do
+        kinds | grep -q "^$kind " && echo "pass $name is assembled" || echo "fail $name: no kernels are written of the kind $kind"
+        for case in $cases; do
+            file=tests/phase/$case.ptx
+            if [ -e "$file" ] && [ "$case" != "${case%_keep}" ] && sh tests/run.sh "$file" >"$WORK/case" 2>&1; then echo "pass $name: $case"
+            else echo "fail $name: $case does not stay as it is"; fi
+        done
+    done
+    for file in $(grep -l 'miscounted_\|loop_copy_each' src/phase/*/*.c); do
+        for phase in $(sed -n 's/^Phase phase_\(.*\);/\1/p' "$file" | tr _ -); do
+            "$BUILD/bugloops" table | grep -q " $phase/" && echo "pass $phase has a row" || echo "fail $phase asks about miscounted loops, and no row names it"
+        done
+    done
+}
+
 if [ "${1:-}" = --one ]; then one "$2" "$3" "$4" "$5" >"$WORK/$$.out"; exit; fi
 rm -rf "$WORK"
 mkdir -p "$WORK"
@@ -81,4 +100,5 @@ else
     done | xargs -P "$JOBS" -n 4 sh tests/bugs.sh --one
     cat "$WORK"/*.out >"$WORK/log"
 fi
+table >>"$WORK/log"
 tally bugs "$WORK/log"

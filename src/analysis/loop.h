@@ -63,8 +63,8 @@ static inline bool loop_is_irreducible(const Loops *l, const Block *b)
 }
 
 /* Whether b is in an irreducible region, or decides by which of its blocks one is entered: on the way to it from its nearest common
- * dominator, which counts too. What edges and branches there look like stays as it is: ptxas 12.9 to 13.5 compile some of the ways to
- * write one graph wrongly, with a uniform counter for threads of different entries. */
+ * dominator, which counts too. What edges and branches there look like stays as it is: ptxas compiles some of the ways to write one
+ * graph wrongly, with a uniform counter for threads of different entries (TWO_ENTRIES of target/bugs.def). */
 static inline bool loop_is_around_irreducible(const Loops *l, const Block *b)
 {
     return l->irreducible && b->id < l->blocks && bitset_has(&l->around_irreducible, b->id);

@@ -1,4 +1,5 @@
-/* The loops that ptxas 12.9 to 13.5 are known to count or to fold wrongly, if their tests have the form that it counts. */
+/* The loops that ptxas is known to fold or to count wrongly, if their tests have the form that it counts: CONSTANT_LOOP and COUNTED_LOOP
+ * of target/bugs.def, which names the releases. */
 #ifndef PTXOPT_TRANSFORM_MISCOUNTED_H
 #define PTXOPT_TRANSFORM_MISCOUNTED_H
 

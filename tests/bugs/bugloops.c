@@ -1,6 +1,8 @@
 /* Writes kernels with loops of the shapes that ptxas is known to get wrong, for tests/bugs.sh.
  *   bugloops constant COUNT SEED TARGET  loops that read only constants; a kernel's name ends with what it stores, in hexadecimal
+ *   bugloops counted COUNT SEED TARGET   loops that store; a kernel's name ends with how often
  *   bugloops entries COUNT SEED TARGET   loops with two entries, which a branch that divides a warp leads to
+ *   bugloops table                       a line for each row of target/bugs.def: NAME KIND PHASE/CASE...
  * Each kernel draws its form of test, step, body and end. What it stores is computed here, along with the text. */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -336,10 +338,19 @@ static void print_entries(unsigned number)
     puts("DONE:\n\tst.global.u32 [%rd2], %r4;\n\tret;\n}");
 }
 
+static int print_table(void)
+{
+#define BUG(name, first, last, sm, kind, shape, does, source, cases) puts(#name " " kind " " cases);
+#include "target/bugs.def"
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "table") == 0)
+        return print_table();
     if (argc != 5) {
-        fputs("usage: bugloops constant|entries COUNT SEED TARGET\n", stderr);
+        fputs("usage: bugloops constant|counted|entries COUNT SEED TARGET, or bugloops table\n", stderr);
         return 2;
     }
     unsigned count = (unsigned)strtoul(argv[2], NULL, 10);
