@@ -54,6 +54,19 @@ spilling()
     echo 'ret; }'
 }
 spilling 9.0 >"$WORK/input/spilling.ptx"
+# specialised DIRECTIVE: a kernel in the style of CUTLASS and FlashInfer. One warpgroup of three gives its registers away, the others keep
+# 200 numbers at a time, which fit into the 232 registers that they ask for and not into the 168 that they begin with.
+specialised()
+{
+    printf '.version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n%s\n{\n' "$1"
+    printf '.reg .f32 %%f<260>;\n.reg .b64 %%rd<4>;\n.reg .b32 %%r<4>;\n.reg .pred %%p<2>;\nld.param.u64 %%rd1, [in];\nld.param.u64 %%rd2, [out];\n'
+    printf 'mov.u32 %%r1, %%tid.x;\nsetp.lt.u32 %%p1, %%r1, 128;\n@%%p1 bra PRODUCER;\nsetmaxnreg.inc.sync.aligned.u32 232;\n'
+    awk 'BEGIN { for (i = 0; i < 200; i++) print "ld.volatile.global.f32 %f" i ", [%rd1+" 4 * i "];"
+        for (i = 0; i < 200; i++) print "fma.rn.f32 %f" 200 + i % 50 ", %f" i ", %f" (i * 7 + 3) % 200 ", %f" (i * 11 + 5) % 200 ";\nst.volatile.global.f32 [%rd2+" 4 * i "], %f" 200 + i % 50 ";" }'
+    printf 'bra END;\nPRODUCER:\nsetmaxnreg.dec.sync.aligned.u32 40;\nst.global.u32 [%%rd2+800], %%r1;\nEND:\nret;\n}\n'
+}
+specialised '.reqntid 384' >"$WORK/input/specialised.ptx"
+specialised '.maxntid 384, 1, 1' >"$WORK/input/bounded.ptx"
 # A loop that ptxas may not unroll, and one that it may.
 cat >"$WORK/input/rolled.ptx" <<'END'
 .version 8.0
@@ -166,6 +179,12 @@ else
     case_ 'a front applies that, unless the command line decides about registers' 'exits 0 ptxopt --tune=./ptxas --tune-out=d resize.ptx -o best.ptx
         for option in -O3 -maxrregcount=64 -minnctapersm=1 -c; do "$REAL" -arch=sm_90a $option best.ptx -o best; "$REAL" -arch=sm_90a $option resize.ptx -o plain
             exits 0 "$BUILD/ptxopt-ptxas" --tuned=d -- "$REAL" -arch=sm_90a $option resize.ptx -o o; if [ $option = -O3 ]; then cmp o best; not cmp -s o plain; else cmp o plain; fi; done'
+    case_ 'kernels with a warpgroup that fetches and others that compute get it, and spill no more' 'spills() { "$REAL" -v -arch=sm_90a "$1" -o o.cubin >said 2>&1; }
+        for f in specialised bounded; do spills $f.ptx; says "C7508.*setmaxnreg. ignored"; not says " 0 bytes spill stores"; exits 0 ptxopt --remarks=r $f.ptx -o o; [ "$(grep -c "ptxas ignores setmaxnreg (C7508) unless .*: add .minnctapersm 1" r)" = 1 ]
+            exits 0 ptxopt --tune=./ptxas --assume=full-blocks --tune-out=d $f.ptx -o o; says "is tuned with --levers-min-ctas=1: .*spilled bytes [0-9]* to 0, setmaxnreg obeyed 0 to 2"; grep -qx ".minnctapersm 1" o
+            spills o; says " 0 bytes spill stores"; not says C7508; exits 0 ptxopt --remarks=r o -o p; not grep -q "ignores setmaxnreg" r; done'
+    case_ '.maxntid says only how many threads there are at most, unless more is promised' 'exits 0 ptxopt --tune=./ptxas --tune-out=d bounded.ptx -o o; not grep -q minnctapersm o; exits 0 ptxopt --levers-min-ctas=1 --remarks=r bounded.ptx -o o; not grep -q minnctapersm o; grep -q "a launch may have fewer warps than .maxntid says (--assume=full-blocks: none has)" r
+        exits 0 ptxopt --tune=./ptxas --assume=full-blocks --tune-out=d bounded.ptx -o o; ptxopt --tuned=d bounded.ptx -o p; not grep -q minnctapersm p; ptxopt --tuned=d --assume=full-blocks bounded.ptx | cmp - o; rm o; bad_line "k 0123456789abcdef: --assume-full-blocks" "[0-9]*" "--assume-full-blocks is unsafe"'
     case_ 'where the registers do not suffice, it stays ignored' 'sed s/232/240/ resize.ptx >x.ptx; exits 0 ptxopt --tune=./ptxas x.ptx -o o; not grep -q minnctapersm o; says "0 of 1 kernels tuned"'
     case_ 'a lever that ptxas warns of is no choice, and said once' 'FAKE=warn-lever exits 0 ptxopt --tune=./ptxas resize.ptx -o o; not grep -q minnctapersm o; says "note: --levers-min-ctas=1 is no choice: ptxas says: warning : a lever"; [ "$(grep -c "is no choice" said)" = 1 ]'
     case_ 'so is one that it refuses' 'FAKE=refuse-lever exits 0 ptxopt --tune=./ptxas resize.ptx -o o; not grep -q minnctapersm o; says "note: --levers-min-ctas=1 is no choice: ptxas says: fatal   : no lever"; [ "$(grep -c "is no choice" said)" = 1 ]'

@@ -78,7 +78,7 @@ static Asked find_setmaxnreg(const Function *fn)
  * a warp would wait for ever once ptxas no longer ignores setmaxnreg. */
 static bool has_room(const Function *fn, const Asked *asked)
 {
-    u64 threads = fn->tuning.shape_exact ? threads_of(fn) : 0, groups = threads / WARPGROUP;
+    u64 threads = threads_of(fn), groups = threads / WARPGROUP;
     u64 each = threads ? REGISTERS / threads / REGISTER_STEP * REGISTER_STEP : 0;
     u64 least = asked->less ? asked->less : asked->more;
     return groups && threads % WARPGROUP == 0 && least + (groups - 1) * asked->more <= groups * each;
@@ -101,6 +101,10 @@ static bool raise_ctas(Function *fn, const Knobs *knobs, PhaseRun *run)
         return false;
     if (!threads)
         return decline(run, ".minnctapersm", "ptxas ignores it unless .maxntid or .reqntid stands beside it");
+    if (asked.any && !fn->tuning.shape_exact && !knobs->full_blocks)
+        return decline(run, ".minnctapersm",
+                       "setmaxnreg would count, and a launch may have fewer warps than .maxntid says "
+                       "(--assume=full-blocks: none has)");
     if (asked.any && (ctas > 1 || !has_room(fn, &asked)))
         return decline(run, ".minnctapersm", "setmaxnreg would ask for more registers than there are");
     return set(fn, run, &fn->tuning.least_ctas, ".minnctapersm", (u32)ctas);
