@@ -81,6 +81,9 @@ else
     case_ 'PTXOPT_CACHE=off' 'PTXOPT_CACHE=off cold; PTXOPT_CACHE=off cold; [ ! -e off ]; [ -z "$(ls -A home)" ]'
     case_ 'decisions of --tune are of the same form' 'cold; cat c/*/* >team.tuned; cat team.tuned; timeout 60 "$BUILD/ptxopt-faulty" --phases=barrier-elim,slow-division --tuned=team.tuned slow.ptx -o o.ptx; cmp o.ptx "$WORK/two.ptx"; runs 0
         rm -r c; better a; cat c/*/* >team.tuned; "$BUILD/ptxopt" --tuned=team.tuned good.ptx -o b.ptx; "$BUILD/ptxopt" good.ptx | cmp - b.ptx'
+    case_ 'decisions that pull levers are remembered with them' 'better a; cat c/*/* | sed -n "s/: -O2.*/: -O2 --levers-max-registers=32/p" >d; [ -s d ]; rm -r c calls; tuned() { timeout 100 "$BUILD/ptxopt-ptxas" --guard=all --tuned=d -- ./ptxas -arch=sm_80 good.ptx -o "$1"; }
+        tuned a; runs 2; grep -q ": -O2 --levers-max-registers=32 # not worse" c/*/*; tuned b; runs 1; cmp a b; cat c/*/* >team.tuned; ptxopt() { "$BUILD/ptxopt" "$@" good.ptx; }; ptxopt --tuned=d >want; ptxopt --tuned=team.tuned | cmp - want; grep -q "maxnreg 32" want; ptxopt >plain.ptx; not cmp -s plain.ptx want
+        sed s/=32/=40/ d >e; mv e d; tuned a; runs 2; grep -q ": -O2 --levers-max-registers=40 # not worse" c/*/*'
     case_ 'a copy that cannot be written, as a team ships it' 'cold; mkdir ship; cp -r c ship; chmod -R a-w ship; PTXOPT_CACHE=$PWD/ship/c; warm; chmod -R u+w ship'
 
     # ---- damage ---------------------------------------------------------------------------------------------------

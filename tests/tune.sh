@@ -65,6 +65,17 @@ specialised()
         for (i = 0; i < 200; i++) print "fma.rn.f32 %f" 200 + i % 50 ", %f" i ", %f" (i * 7 + 3) % 200 ", %f" (i * 11 + 5) % 200 ";\nst.volatile.global.f32 [%rd2+" 4 * i "], %f" 200 + i % 50 ";" }'
     printf 'bra END;\nPRODUCER:\nsetmaxnreg.dec.sync.aligned.u32 40;\nst.global.u32 [%%rd2+800], %%r1;\nEND:\nret;\n}\n'
 }
+# waiting: a kernel that spills some of 68 loaded numbers while it follows a chain. With fewer registers more warps fit, and it spills more.
+waiting()
+{
+    printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n.maxntid 128\n.maxnreg 64\n{\n'
+    printf '.reg .f32 %%f<70>;\n.reg .b64 %%rd<4>;\n.reg .pred %%p<2>;\nld.param.u64 %%rd1, [out];\n'
+    awk 'BEGIN { for (i = 0; i < 68; i++) print "ld.volatile.global.f32 %f" i ", [%rd1+" 4 * i "];"
+        print "mov.u64 %rd2, %rd1;\nNEXT:\nld.global.u64 %rd2, [%rd2];\nsetp.ne.u64 %p1, %rd2, 0;\n@%p1 bra NEXT;"
+        for (i = 0; i < 68; i++) print "st.volatile.global.f32 [%rd1+" 4 * i "], %f" i ";" }'
+    echo 'ret; }'
+}
+waiting >"$WORK/input/waiting.ptx"
 specialised '.reqntid 384' >"$WORK/input/specialised.ptx"
 specialised '.maxntid 384, 1, 1' >"$WORK/input/bounded.ptx"
 # A loop that ptxas may not unroll, and one that it may.
@@ -198,6 +209,7 @@ else
     fi
     case_ 'a decision to write .maxntid writes what the command line promises, or nothing' 'sed /reqntid/d resize.ptx >x.ptx; exits 0 ptxopt --tune=./ptxas --tune-out=d x.ptx -o o; sed "s/: -O2.*/: --levers-max-threads/" d >e; grep -q max-threads e
         ptxopt --tuned=e x.ptx -o o; cmp o x.ptx; ptxopt --tuned=e --block-size=96 x.ptx -o o; grep -qx ".maxntid 96" o'
+    case_ 'a kernel that spills gets no lever with which it spills more' 'exits 0 ptxopt --tune=./ptxas waiting.ptx -o o; not grep -q "maxnreg [0-5]" o; ptxopt --levers-max-registers=56 waiting.ptx -o p; for t in o p; do "$REAL" -v -arch=sm_80 $t -o $t.cubin 2>$t.said; sed -n "s/.* \([0-9]*\) bytes spill stores.*/\1/p" $t.said; done >spilled; [ "$(sed -n 1p spilled)" -gt 0 ]; [ "$(sed -n 2p spilled)" -gt "$(sed -n 1p spilled)" ]'
     case_ 'registers are bounded in steps of eight where that gains' 'exits 0 ptxopt --tune=./ptxas --tune-out=d int8.ptx -o o; says "is tuned with .*--levers-max-registers=[0-9]*"; grep -qx ".maxnreg [0-9]*" o; ptxopt --tuned=d int8.ptx | cmp - o'
     case_ 'some kernel is tuned, and none is worse than with -O2, nor than the input' 'cat best.said; grep -q "is tuned with" best.said; not cmp -s best.ptx want.ptx; not_worse want.ptx best.ptx; not_worse in.ptx best.ptx'
     case_ 'the decisions give the same bytes without ptxas' 'export PATH=/nonexistent; "$BUILD/ptxopt" --tuned=best.tuned in.ptx -o o; /usr/bin/cmp o best.ptx' 

@@ -35,6 +35,7 @@ typedef struct Tuned {
     const char *name;
     u64 hash;
     const PipelineConfig *config; /* only its sequence, disabled, enabled, level and knobs count */
+    const char *words;            /* options that made it; NULL: no file holds them */
 } Tuned;
 typedef VEC(Tuned) VecTuned;
 

@@ -99,20 +99,28 @@ u64 tuned_hash_rest(const Module *m)
     return hash_words(hash, NULL, span_str(m, (Span){from, m->text.len}));
 }
 
+static const Tuned *last_of_name(const VecTuned *tuned, u32 below, const char *name)
+{
+    while (below > 0 && strcmp(tuned->v[below - 1].name, name) != 0)
+        below--;
+    return below ? &tuned->v[below - 1] : NULL;
+}
+
+const Tuned *tuned_by_hash(const VecTuned *tuned, const char *name, u64 hash)
+{
+    const Tuned *found = last_of_name(tuned, tuned->n, name);
+    while (found && found->hash != hash)
+        found = last_of_name(tuned, (u32)(found - tuned->v), name);
+    return found;
+}
+
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn)
 {
-    const VecTuned *tuned = &config->tuned;
-    u64 hash = 0;
-    bool known = false;
-    for (u32 i = tuned->n; i-- > 0;) {
-        if (strcmp(tuned->v[i].name, fn->name->text) != 0)
-            continue;
-        hash = known ? hash : tuned_hash(fn);
-        known = true;
-        if (tuned->v[i].hash == hash)
-            return tuned->v[i].config;
-    }
-    return NULL;
+    const char *name = fn->name->text;
+    if (!last_of_name(&config->tuned, config->tuned.n, name))
+        return NULL; /* no hash is needed */
+    const Tuned *found = tuned_by_hash(&config->tuned, name, tuned_hash(fn));
+    return found ? found->config : NULL;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -171,6 +179,9 @@ static void take_line(Reader *reader, const Words *words)
                 "a decision is NAME HASH: OPTIONS, the hash 16 digits of 0 to 9 and a to f");
         return;
     }
+    tuned.words = "";
+    for (u32 w = 2; w < words->n; w++)
+        tuned.words = arena_append(&reader->options->arena, tuned.words, " ", "%s", words->v[w]);
     tuned.config = options_vary(reader->options, (int)words->n - 2, words->v + 2, &at, &why);
     if (tuned.config)
         vec_push(&reader->options->pipeline.tuned, tuned);

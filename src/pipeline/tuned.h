@@ -13,6 +13,9 @@ u64 tuned_hash(const Function *fn);
 /* A hash of the module's text outside of its functions' definitions. It ignores blanks, comments and what is for debuggers. */
 u64 tuned_hash_rest(const Module *m);
 
+/* The decision about the function of that name and hash; NULL: none. */
+const Tuned *tuned_by_hash(const VecTuned *tuned, const char *name, u64 hash);
+
 /* The decision about fn; NULL: none. */
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn);
 

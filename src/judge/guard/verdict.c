@@ -13,6 +13,7 @@
 
 #include "base/fnvmap.h"
 #include "base/source.h"
+#include "pipeline/tuned.h"
 #include "version.h"
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
@@ -94,6 +95,13 @@ void verdict_begin(Guard *guard)
             guard->context = hash_word(guard->context, command->argv[i]);
 }
 
+/* The options of --tuned that made the function, levers among them; NULL: the command line made it. */
+static const char *tuned_words(const Guard *guard, const Part *part)
+{
+    const Tuned *tuned = tuned_by_hash(&guard->options->pipeline.tuned, part->name, part->hash);
+    return tuned ? tuned->words : NULL;
+}
+
 static u64 key_of(const Guard *guard, u32 group)
 {
     u64 key = hash_number(guard->context, guard->parts.rest);
@@ -103,6 +111,8 @@ static u64 key_of(const Guard *guard, u32 group)
             continue;
         const u64 hashes[] = {old->hash, old->named, new->hash, new->named};
         key = hash_word(key, old->name);
+        if (tuned_words(guard, old))
+            key = hash_word(key, tuned_words(guard, old));
         for (u32 k = 0; k < COUNT_OF(hashes); k++)
             key = hash_number(key, hashes[k]);
     }
@@ -113,14 +123,21 @@ static u64 key_of(const Guard *guard, u32 group)
 
 static const char reverted[] = " # ptxas made it worse: ", kept[] = " # not worse";
 
-/* The line of a function: `--disable=all`, or what the command line says. */
+/* What a function that is not worse was made by, with a blank in front. */
+static const char *words_of(const Guard *guard, const Part *part)
+{
+    const char *words = tuned_words(guard, part);
+    bool level = says_level(guard->options) && !(words && strstr(words, "-O"));
+    const char *said = level ? arena_printf(guard->arena, " -O%u", guard->options->pipeline.level) : "";
+    return words && *words ? arena_printf(guard->arena, "%s %s", said, words) : said;
+}
+
+/* The line of a function: `--disable=all`, or what made it. */
 static const char *line_of(const Guard *guard, const Part *part, const GuardVerdict *verdict)
 {
-    bool is_worse = verdict->name && strcmp(verdict->name, part->name) == 0, level = says_level(guard->options);
-    const char *words = verdict->name ? " --disable=all"
-                        : level       ? arena_printf(guard->arena, " -O%u", guard->options->pipeline.level)
-                                      : "";
-    return arena_printf(guard->arena, "%s %016" PRIx64 ":%s%s%s\n", part->name, part->hash, words,
+    bool is_worse = verdict->name && strcmp(verdict->name, part->name) == 0;
+    return arena_printf(guard->arena, "%s %016" PRIx64 ":%s%s%s\n", part->name, part->hash,
+                        verdict->name ? " --disable=all" : words_of(guard, part),
                         is_worse        ? reverted
                         : verdict->name ? ""
                                         : kept,

@@ -52,6 +52,28 @@ static const Cubin *untouched(const Tune *tune, u32 number)
     return NULL;
 }
 
+/* Whether ptxas spills in a function of the group, and then spills more. */
+static bool spills_more(const Tune *tune, u32 number, const Cubin *before, const Cubin *after)
+{
+    bool more = false;
+    for (u32 i = 0; i < tune->base.part.n; i++) {
+        Judgement j;
+        const Part *part = &tune->base.part.v[i];
+        more |= part->group == number && worse_judge_function(&j, before, after, part->name) &&
+                j.moved.spilled[0] > 0 && j.moved.spilled[1] > j.moved.spilled[0];
+    }
+    return more;
+}
+
+/* Whether a candidate is better than what the command line's options make, which is `base`. Where ptxas spills already, no lever may buy
+ * warps with more spills: what these cost in memory is not estimated. */
+static bool is_better(const Tune *tune, u32 number, const TuneCandidate *candidate, const Cubin *base)
+{
+    int gain = 0;
+    return candidate->cubin && compare(tune, number, base, candidate->cubin, &gain) && gain > 0 &&
+           !(tune_has_lever(candidate->words) && spills_more(tune, number, base, candidate->cubin));
+}
+
 static void judge_group(Tune *tune, u32 number)
 {
     TuneGroup *group = &tune->group[number];
@@ -62,7 +84,7 @@ static void judge_group(Tune *tune, u32 number)
     for (u32 i = group->judged; i < group->tried.n && base; i++) {
         TuneCandidate *candidate = &group->tried.v[i];
         int gain = 0;
-        candidate->better = candidate->cubin && compare(tune, number, base, candidate->cubin, &gain) && gain > 0 &&
+        candidate->better = is_better(tune, number, candidate, base) &&
                             (!input || compare(tune, number, input, candidate->cubin, &ignored));
         if (!candidate->better)
             continue;
