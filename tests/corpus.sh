@@ -72,7 +72,11 @@ RULES
 
 release_of() { "$1" --version | sed -n 's/^.*release \([0-9.]*\),.*/\1/p'; }
 
-run_ninja() { ninja ${JOBS_ASKED:+-j$JOBS_ASKED} --quiet -k 0 -f "$1"; }
+# On a terminal Ninja says how far it is.
+quiet=--quiet
+[ ! -t 1 ] || quiet=
+# shellcheck disable=SC2086 # an option or none
+run_ninja() { ninja ${JOBS_ASKED:+-j$JOBS_ASKED} $quiet -k 0 -f "$1"; }
 
 {
     rules

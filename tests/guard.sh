@@ -165,6 +165,12 @@ else
     case_ 'what calls other modules is not linked' 'sed "s/^.visible .entry slow/.extern .func (.param .b32 r) other\n(\n.param .b32 a\n)\n;\n&/" slow.ptx >f.ptx; exits 255 "$REAL" -arch=sm_80 f.ptx -o plain || :
         faulty --guard=./ptxas --phases=slow-root f.ptx -o o 2>said; says "slow. is left alone: ptxas made it worse"; grep -q -e "-c" calls
         sed "s/ other\$/ vprintf/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; rm calls; faulty --guard=./ptxas --phases=slow-root g.ptx -o o 2>said; says "is left alone"; not grep -q -e " -c" calls'
+    if command -v script >/dev/null; then
+        case_ 'a terminal is shown how far it is, and nothing else is, nor by the front' 'script -qec "$BUILD/ptxopt --guard=$REAL in.ptx -o o" /dev/null >said </dev/null; says "guard: 2 of 2 texts assembled"; exits 0 ptxopt --guard="$REAL" in.ptx -o p; not says "texts assembled"; cmp o p
+            script -qec "$BUILD/ptxopt-ptxas --guard=all -- $REAL -arch=sm_80 in.ptx -o c" /dev/null >said </dev/null; [ ! -s said ]; [ -s c ]'
+    else
+        echo 'skip the progress of the guard on a terminal: script is not available'
+    fi
     for phase in $("$BUILD/ptxopt-faulty" --list-phases | grep -o '^slow-[a-z]*'); do
         case_ "$phase is turned back" "turned_back $phase"
     done

@@ -85,6 +85,11 @@ if [ -z "$PTXAS" ]; then
     skip_without_ptxas 'what the reports say'
 else
     export REAL="$PTXAS"
+    if command -v script >/dev/null; then
+        case_ 'a terminal is shown how far it is, and nothing else is' 'script -qec "$BUILD/ptxopt-report --ptxas=$REAL in.ptx -o o" /dev/null >said </dev/null; says "ptxopt-report: in.ptx: 2 of 2 texts assembled"; exits 0 report --ptxas="$REAL" in.ptx -o p; [ ! -s said ]'
+    else
+        echo 'skip the progress of a report on a terminal: script is not available'
+    fi
     case_ 'a ptxas that refuses what ptxopt made' 'FAKE=refuse-new unjudged "refuses the optimized text"'
     case_ 'text' 'exits 0 report --ptxas=./ptxas --arch=sm_80 switch.ptx; grep -q "^bytecode$" out; tr -s "\n " " " <out | grep -q "Switch of 21 cases at line [0-9]*: longest path 6 branches to 2, by a jump table; .*[0-9]* tails merged.*kept: "
         grep -q "ptxas 99.1 sm_80: better: instructions" out; tail -1 out | grep -q "ptxopt -O2: 2 functions\|ptxopt -O2: 1 functions"'

@@ -141,7 +141,7 @@ static const char *ask(Guard *guard)
     } else {
         guard_trim(guard, &guard->best, guard->asked);
     }
-    trials_assemble(&guard->assembler, both, 2, NULL, NULL);
+    trials_assemble(&guard->assembler, both, 2);
     const char *trouble = trial_read(&guard->assembler, &guard->original, "original");
     trouble = trouble ? trouble : trial_read(&guard->assembler, &guard->best, "optimized text");
     for (u32 g = 0; g < guard->parts.groups && !trouble; g++)
@@ -231,6 +231,7 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     trial_init(&guard.best);
     guard.assembler = assembler_start(arena, command, options->guard_limit);
     guard.assembler.asks = true;
+    guard.assembler.name = delivery ? NULL : "ptxopt: guard";
     guard.rewrites.fd = -1;
     if (delivery)
         guard.rewrites = delivery->rewrites;

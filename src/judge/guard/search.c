@@ -109,7 +109,7 @@ static void assemble_new(Search *search, Trial *trial[2])
         else
             trial[half] = same;
     }
-    trials_assemble(&search->guard->assembler, new, count, NULL, NULL);
+    trials_assemble(&search->guard->assembler, new, count);
     for (u32 i = 0; i < count; i++)
         if (trial_assembled(new[i]))
             (void)trial_read(&search->guard->assembler, new[i], "text without some phases");
@@ -154,7 +154,7 @@ static const char *make_best(Search *search, const char *what)
         trial_init(same);
         return NULL;
     }
-    trials_assemble(&guard->assembler, &best, 1, NULL, NULL);
+    trials_assemble(&guard->assembler, &best, 1);
     return trial_read(&guard->assembler, best, what);
 }
 
@@ -234,7 +234,7 @@ static const char *judge_texts(Search *search)
     suspects_find_rewrites(search);
     for (u32 side = 0; side < 2; side++)
         guard_trim(guard, both[side], guard->changed);
-    trials_assemble(&guard->assembler, both, 2, NULL, NULL);
+    trials_assemble(&guard->assembler, both, 2);
     const char *trouble = trial_read(&guard->assembler, both[0], "original");
     trouble = trouble ? trouble : trial_read(&guard->assembler, both[1], "optimized text");
     return trouble ? trouble : suspects_add(search, &search->best.cubin) ? hold_back(search) : NULL;

@@ -334,6 +334,7 @@ static void assemble_file(Report *report, ReportFile *file, Scratch *made)
     AssembleCommand *command = arena_array(&report->arena, AssembleCommand, runs);
     Assembler assembler = assembler_start(&report->arena, NULL, report->limit);
     assembler.jobs = report->jobs;
+    assembler.name = arena_printf(&report->arena, "ptxopt-report: %s", file->path);
     for (u32 r = 0; r < runs; r++) {
         command[r] = assemble_call(&report->arena, report->runs.v[r].ptxas, report->runs.v[r].arch, file->path);
         file->arch[r] = command[r].argv[1] + strlen("-arch=");
@@ -347,7 +348,7 @@ static void assemble_file(Report *report, ReportFile *file, Scratch *made)
         }
     }
     if (assembler.folder)
-        trials_assemble(&assembler, trials, count, NULL, NULL);
+        trials_assemble(&assembler, trials, count);
     for (u32 r = 0; r < runs; r++)
         read_run(report, file, r, &assembler, &trial[2 * r], sides == 2 ? &trial[2 * r + 1] : NULL);
     for (u32 i = 0; i < count; i++) {

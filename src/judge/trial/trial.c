@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,6 +120,21 @@ void assembler_end(Assembler *assembler)
     if (assembler->folder)
         folder_remove();
     assembler->folder = NULL;
+    assembler_clear_progress(assembler);
+}
+
+static bool shows_progress(const Assembler *assembler) { return assembler->name && isatty(STDERR_FILENO); }
+
+static void show_progress(const Assembler *assembler)
+{
+    if (shows_progress(assembler))
+        fprintf(stderr, "\r%s: %u of %u texts assembled ", assembler->name, assembler->done, assembler->planned);
+}
+
+void assembler_clear_progress(const Assembler *assembler)
+{
+    if (shows_progress(assembler) && assembler->planned)
+        fputs("\r\033[K", stderr);
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------- */
@@ -166,8 +182,7 @@ typedef struct Batch {
     Assembler *assembler;
     Trial *const *trials;
     const Options *options;
-    void (*ended)(void *user, Trial *trial);
-    void *user;
+    bool assembles;
 } Batch;
 
 static void take_end(void *user, u32 index, int status, bool in_time)
@@ -175,8 +190,10 @@ static void take_end(void *user, u32 index, int status, bool in_time)
     const Batch *batch = user;
     batch->trials[index]->status = status;
     batch->trials[index]->in_time = in_time;
-    if (batch->ended)
-        batch->ended(batch->user, batch->trials[index]);
+    if (!batch->assembles)
+        return;
+    batch->assembler->done++;
+    show_progress(batch->assembler);
 }
 
 static void run_batch(Batch *batch, u32 count, int (*start)(void *user, u32 index))
@@ -246,10 +263,12 @@ static int start_ptxas(void *user, u32 index)
     return child_start(command->ptxas, argv, trial->out.fd, trial->error.fd);
 }
 
-void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void (*ended)(void *user, Trial *trial),
-                     void *user)
+void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count)
 {
-    Batch batch = {.assembler = assembler, .trials = trials, .ended = ended, .user = user};
+    Batch batch = {.assembler = assembler, .trials = trials, .assembles = true};
+    assembler->planned += count;
+    if (count)
+        show_progress(assembler);
     run_batch(&batch, count, start_ptxas);
 }
 

@@ -33,11 +33,15 @@ typedef struct Assembler {
     const char *folder; /* of our own, for cubins; NULL: it cannot be had */
     u32 runs;           /* of ptxas */
     bool asks;          /* as of ChildCrowd */
+    const char *name; /* on a terminal, how many texts are assembled stands behind it in one line; NULL: nothing is shown */
+    u32 done, planned; /* texts, for that */
 } Assembler;
 
 /* limit 0: the usual one. */
 Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit);
 void assembler_end(Assembler *assembler);
+/* Clears that line, before something is said. */
+void assembler_clear_progress(const Assembler *assembler);
 
 /* One text, and what ptxas made of it. */
 typedef struct Trial {
@@ -59,9 +63,8 @@ void trial_end(Trial *trial);
  * has got its text. */
 bool trials_optimize(Assembler *assembler, Trial *const *trials, const Options *options, u32 count);
 
-/* Assembles their texts. `ended` is called for each, and may be NULL. */
-void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void (*ended)(void *user, Trial *trial),
-                     void *user);
+/* Assembles their texts. */
+void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count);
 
 bool trial_assembled(const Trial *trial);
 

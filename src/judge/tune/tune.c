@@ -59,8 +59,8 @@ static bool spills_more(const Tune *tune, u32 number, const Cubin *before, const
     for (u32 i = 0; i < tune->base.part.n; i++) {
         Judgement j;
         const Part *part = &tune->base.part.v[i];
-        more |= part->group == number && worse_judge_function(&j, before, after, part->name) &&
-                j.moved.spilled[0] > 0 && j.moved.spilled[1] > j.moved.spilled[0];
+        more |= part->group == number && worse_judge_function(&j, before, after, part->name) && j.moved.spilled[0] > 0 &&
+                j.moved.spilled[1] > j.moved.spilled[0];
     }
     return more;
 }
@@ -151,8 +151,7 @@ static const char *describe(Tune *tune, const Part *part)
 static void say_decisions(Tune *tune)
 {
     u32 kernels = 0;
-    if (isatty(STDERR_FILENO) && tune->planned)
-        fputs("\r\033[K", stderr);
+    assembler_clear_progress(&tune->assembler);
     for (u32 i = 0; i < tune->original.part.n; i++) {
         const Part *part = &tune->original.part.v[i];
         const TuneGroup *group = &tune->group[part->group];
@@ -382,6 +381,7 @@ ToolStatus tune_optimize_file(Options *options)
     } else {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         tune.assembler = assembler_start(&tune.arena, &command, options->guard_limit);
+        tune.assembler.name = "ptxopt: tuning";
         tune.assembler.jobs = options->tune_jobs ? options->tune_jobs : cores > 0 ? (u32)cores : 1;
         tune.assembler.end = options->tune_budget ? clock_now() + options->tune_budget : 0;
         status = tune_text(&tune);

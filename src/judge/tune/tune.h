@@ -39,7 +39,6 @@ typedef struct Tune {
     Parts original, base; /* the input, and what the command line's options make of it */
     TuneGroup *group;
     TrialTexts texts;  /* their cubins are kept to the end */
-    u32 done, planned; /* texts, for the progress */
     u32 missing;       /* texts whose result is not in the folder of --tune-read */
     u32 tuned;         /* kernels that get other options */
     bool apart;        /* each candidate in a text of its own */

@@ -39,15 +39,6 @@ bool tune_write_text(const Tune *tune, TrialText *text)
     return good;
 }
 
-static void show_progress(void *user, Trial *trial)
-{
-    Tune *tune = user;
-    (void)trial;
-    tune->done++;
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\rptxopt: tuning: %u of %u texts assembled ", tune->done, tune->planned);
-}
-
 /* Fetches what ptxas has said under Ninja. */
 static void fetch_said(TrialText *text, const char *path)
 {
@@ -92,8 +83,7 @@ void tune_assemble(Tune *tune, TrialText *const *texts, u32 count)
         }
         return;
     }
-    tune->planned += ready;
-    trials_assemble(&tune->assembler, trials, ready, show_progress, tune);
+    trials_assemble(&tune->assembler, trials, ready);
     for (u32 i = 0; i < ready; i++)
         if (trial_assembled(trials[i]))
             (void)trial_read(&tune->assembler, trials[i], "text");
