@@ -26,6 +26,9 @@ BEFORE_FLAGS=${BEFORE_FLAGS:-}
 before=$WORK/texts
 [ -z "$BEFORE_FLAGS" ] || before=$WORK/before
 TAB=$(printf '\t')
+# The guard judges for one ptxas and one target: each has a text of its own then. Nothing is searched for blame.
+guarded=
+case " $FLAGS" in *' --guard'*) guarded=1 NO_BLAME=1 ;; esac
 
 skip() { echo "skip the corpus: $1"; exit 0; }
 
@@ -55,7 +58,7 @@ rules()
 {
     cat <<'RULES'
 rule optimize
-  command = { timeout 60 $ptxopt $flags $in -o $out.new 2>$out.err || cp $in $out.new; }; if cmp -s $out.new $out; then rm $out.new; else mv $out.new $out; fi
+  command = { timeout $limit $ptxopt $flags $in -o $out.new 2>$out.err || cp $in $out.new; }; if cmp -s $out.new $out; then rm $out.new; else mv $out.new $out; fi
   restat = 1
 rule assemble
   command = timeout $limit $ptxas -arch=sm_$arch $in -o $out.new >$out.log 2>&1 && mv $out.new $out || : >$out
@@ -81,16 +84,19 @@ run_ninja() { ninja ${JOBS_ASKED:+-j$JOBS_ASKED} $quiet -k 0 -f "$1"; }
 {
     rules
     echo "flags = $FLAGS"
-    cut -d' ' -f2- "$WORK/list" | sort -u | awk -v work="$WORK" -v flags="$BEFORE_FLAGS" '
-        { print "build " work "/new/" $0 ": optimize " work "/texts/" $0 " | $ptxopt" }
+    cut -d' ' -f2- "$WORK/list" | sort -u | awk -v work="$WORK" -v flags="$BEFORE_FLAGS" -v guarded="$guarded" '
+        !guarded { print "build " work "/new/" $0 ": optimize " work "/texts/" $0 " | $ptxopt" }
         flags { print "build " work "/before/" $0 ": optimize " work "/texts/" $0 " | $ptxopt\n  flags = " flags }'
     for ptxas in $PTXASES; do
         release=$(release_of "$ptxas")
         [ -n "$release" ] || { echo "corpus: $ptxas says no version" >&2; exit 1; }
-        awk -v work="$WORK" -v before="$before" -v ptxas="$ptxas" -v release="$release" '{
+        awk -v work="$WORK" -v before="$before" -v ptxas="$ptxas" -v release="$release" -v guarded="$guarded" -v flags="$FLAGS" '{
             base = work "/" release "/" $1 "/" $2
+            text = work "/new/" (guarded ? release "/" $1 "/" : "") $2
+            if (guarded)
+                print "build " text ": optimize " work "/texts/" $2 " | $ptxopt\n  flags = " flags " --guard=" ptxas " --guard-arch=sm_" $1
             print "build " base ".old: assemble " before "/" $2 "\n  arch = " $1 "\n  ptxas = " ptxas
-            print "build " base ".new: assemble_new " work "/new/" $2 " | " base ".old"
+            print "build " base ".new: assemble_new " text " | " base ".old"
             print "  arch = " $1 "\n  ptxas = " ptxas "\n  old = " base ".old\n  old_text = " before "/" $2
             print "build " base ".tsv: judge " base ".old " base ".new | $judge\n  old = " base ".old\n  new = " base ".new"
         }' "$WORK/list"
