@@ -15,27 +15,58 @@ bool unroll_may_repeat(Analyses *an, const Instr *i)
     return e.known && !e.active_set && !e.event && !e.may_not_return && !op_has(i->op, OPF_CALL);
 }
 
-void unroll_copy(const Loop *loop, Block *const *block, u32 n, Block *after, Block **copy)
+u32 unroll_place(const Unroll *u, const Block *b)
 {
-    for (u32 k = 0; k < n; k++) {
-        copy[k] = block_clone(block[k]);
-        block_move_after(copy[k], after);
-        after = copy[k];
-        if (block[k] != loop->latches[0])
-            continue;
-        block_remove_terminator(copy[k]);
-        block_set_fall(copy[k], loop->header);
-    }
-    for (u32 k = 0; k < n; k++)
-        for (u32 t = 0; t < n; t++)
-            if (block[k] != loop->latches[0])
-                block_redirect(copy[k], block[t], copy[t]);
+    u32 k = 0;
+    while (k < u->blocks && u->block[k] != b)
+        k++;
+    return k;
 }
 
-void unroll_last(const Loop *loop)
+/* Clones the blocks, except for the last step of each. */
+static void make_steps(const Unroll *u, Block *entry, Block **of)
 {
-    Block *latch = loop->latches[0], *target = branch_target(block_terminator(latch));
-    Block *exit = target == loop->header ? latch->fall : target;
-    block_remove_terminator(latch);
-    block_set_fall(latch, exit);
+    u32 last[UNROLL_BLOCKS];
+    for (u32 k = 0; k < u->step.n; k++)
+        last[u->step.v[k].place] = k;
+    for (u32 k = 0; k < u->step.n; k++) {
+        Block *b = u->block[u->step.v[k].place];
+        of[k] = last[u->step.v[k].place] == k ? b : block_clone(b);
+        block_move_after(of[k], k ? of[k - 1] : entry);
+    }
+}
+
+/* The next step of the block b; NULL: there is none. next: by place. */
+static Block *next_of(const Unroll *u, Block *const *next, const Block *b)
+{
+    u32 place = unroll_place(u, b);
+    return place < u->blocks ? next[place] : NULL;
+}
+
+/* Lets the edges of a step lead to the next ones. */
+static void lead_on(const Unroll *u, const UnrollStep *step, Block *made, Block *const *next)
+{
+    Block *to;
+    if (step->to) {
+        to = next_of(u, next, step->to);
+        block_remove_terminator(made);
+        block_set_fall(made, to ? to : step->to);
+        return;
+    }
+    for (u32 k = 0; k < u->blocks; k++) {
+        to = next[k];
+        if (to && to != u->block[k])
+            block_redirect(made, u->block[k], to);
+    }
+}
+
+void unroll_write_out(const Unroll *u, Block *entry, Block **of)
+{
+    Block *next[UNROLL_BLOCKS] = {NULL};
+    make_steps(u, entry, of);
+    for (u32 k = u->step.n; k-- > 0;) {
+        lead_on(u, &u->step.v[k], of[k], next);
+        next[u->step.v[k].place] = of[k];
+    }
+    block_set_fall(entry, of[0]);
 }

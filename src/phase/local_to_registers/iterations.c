@@ -45,18 +45,20 @@ static LocalHeld held_before(LocalVariables *l, const Block *from, RegId reg)
 static void enter(LocalVariables *l, const LocalLoop *w)
 {
     const Block *from = loop_only_entry(l->fn, w->loop);
-    for (u32 k = 0; k < w->blocks; k++)
-        for_each_instr(i, w->block[k])
+    for (u32 k = 0; k < w->as.blocks; k++)
+        for_each_instr(i, w->as.block[k])
             for (RegWalk r = reg_walk(i); next_write(&r);)
                 if (r.reg != CARRY_REG && live_in(an_live(l->an), w->loop->header, r.reg))
                     *held_at(l->iteration, r.reg) = held_before(l, from, r.reg);
 }
 
-/* Begins an iteration: nothing is known any more of what only some paths write. */
-static void begin(LocalIteration *it)
+/* Begins an iteration of the loop that b heads: nothing is known any more of what only some paths through the last one write. */
+static void begin(LocalVariables *l, const Block *b)
 {
-    for (u32 k = 0; k < it->held.n; k++)
-        if (it->held.v[k].at)
+    LocalIteration *it = l->iteration;
+    const Loop *loop = loop_headed_by(an_loops(l->an), b);
+    for (u32 k = 0; loop && k < it->held.n; k++)
+        if (it->held.v[k].at && !dominates(an_dom(l->an), it->held.v[k].at, loop->latches[0]))
             it->held.v[k] = (LocalHeld){0};
 }
 
@@ -100,7 +102,9 @@ static bool is_arithmetic(const Function *fn, const Instr *i)
     RegId to = operand_plain_register(instr_operand(i, 0));
     return sem->op == i->op->opcode && (sem->bits == 32 || sem->bits == 64) && to && !i->guard &&
            type_bits(fn_reg(fn, to)->type) == sem->bits && !op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) &&
-           (instr_operands(i) == 2 || instr_operands(i) == 3);
+           instr_operands(i) == (sem->op == OPC_MAD                         ? 4u
+                                 : sem->op == OPC_MOV || sem->op == OPC_CVT ? 2u
+                                                                            : 3u);
 }
 
 /* Whether i computes a number that is known. */
@@ -109,23 +113,34 @@ static bool number_of(LocalVariables *l, const Instr *i, u64 *number)
     if (loop_test_is_compare(i))
         return compared(l, i, number);
     Sem sem = i->op->sem;
-    u64 a, b;
+    u64 a, b, c = 0;
     if (!is_arithmetic(l->fn, i) || !number_in(l, i, instr_operand(i, 1), sem.from, &a))
         return false;
-    bool is_moved = sem.op == OPC_MOV || sem.op == OPC_CVT, shifts = sem.op == OPC_SHL || sem.op == OPC_SHR;
-    if (instr_operands(i) == 2) {
+    if (sem.op == OPC_MOV || sem.op == OPC_CVT) {
         *number = extended(a, &sem);
-        return is_moved;
+        return true;
     }
-    if (is_moved || !number_in(l, i, instr_operand(i, 2), shifts ? 32 : sem.from, &b))
+    bool shifts = sem.op == OPC_SHL || sem.op == OPC_SHR, multiplies = sem.op == OPC_MUL || sem.op == OPC_MAD;
+    if (!number_in(l, i, instr_operand(i, 2), shifts ? 32 : sem.from, &b) ||
+        (sem.op == OPC_MAD && !number_in(l, i, instr_operand(i, 3), sem.bits, &c)))
         return false;
-    if (sem.from == sem.bits)
-        return sem_apply(sem, a, b, number);
-    *number = extended(a, &sem) * extended(b, &sem) & sem_max(sem.bits);
-    return sem.op == OPC_MUL;
+    if (!multiplies)
+        return sem.from == sem.bits && sem_apply(sem, a, b, number);
+    *number = (extended(a, &sem) * extended(b, &sem) + c) & sem_max(sem.bits);
+    return true;
 }
 
 /* ---- iterations ---------------------------------------------------------------------------------------------------- */
+
+/* The block behind whose beginning, within the iteration, all paths have passed b; NULL: that is so everywhere behind b. Whoever passes
+ * a loop also passes the blocks that all its iterations execute. */
+static const Block *known_behind(LocalVariables *l, const LocalLoop *w, const Block *b)
+{
+    const DomTree *dom = an_dom(l->an);
+    for (const Loop *in = loop_of(an_loops(l->an), b); in != w->loop && dominates(dom, b, in->latches[0]); in = in->parent)
+        b = in->header;
+    return dominates(dom, b, w->loop->latches[0]) ? NULL : b;
+}
 
 /* Notes what i writes. *constant becomes the number that it computes; false: it computes none that is known. */
 static bool execute(LocalVariables *l, const LocalLoop *w, const Instr *i, u64 *constant)
@@ -139,7 +154,7 @@ static bool execute(LocalVariables *l, const LocalLoop *w, const Instr *i, u64 *
     }
     bool is_number = !made.address.variable && number_of(l, i, &made.number);
     made.is_known = is_number || (made.address.variable && !i->guard);
-    made.at = dominates(an_dom(l->an), i->block, w->loop->latches[0]) ? NULL : i->block;
+    made.at = known_behind(l, w, i->block);
     for (RegWalk r = reg_walk(i); next_write(&r);)
         *held_at(l->iteration, r.reg) = (LocalHeld){0};
     if (made.is_known)
@@ -148,13 +163,13 @@ static bool execute(LocalVariables *l, const LocalLoop *w, const Instr *i, u64 *
     return is_number;
 }
 
-/* Whether the latch leads to the header again. False too if that is not known, which clears *known. */
-static bool goes_on(LocalVariables *l, const LocalLoop *w, bool *known)
+/* Whether the loop's latch leads to the header again. False too if that is not known, which clears *known. */
+static bool goes_on(LocalVariables *l, const Loop *loop, bool *known)
 {
-    const Instr *branch = block_terminator(w->loop->latches[0]);
+    const Instr *branch = block_terminator(loop->latches[0]);
     const LocalHeld *held = local_address_held(l, branch, branch->guard);
     *known = held != NULL;
-    return held && ((branch_target(branch) == w->loop->header) == ((held->number != 0) != branch->guard_not));
+    return held && ((branch_target(branch) == loop->header) == ((held->number != 0) != branch->guard_not));
 }
 
 static void free_iteration(LocalVariables *l)
@@ -166,31 +181,52 @@ static void free_iteration(LocalVariables *l)
 
 void local_loop_walk(LocalVariables *l, const LocalLoop *w, void (*look_at)(LocalVariables *l, Instr *i))
 {
-    LocalIteration *it = arena_new(l->an->scratch, LocalIteration);
     u64 constant;
-    l->iteration = it;
+    l->iteration = arena_new(l->an->scratch, LocalIteration);
     enter(l, w);
-    for (u32 t = 0; t < w->trips; t++) {
-        begin(it);
-        for (u32 k = 0; k < w->blocks; k++)
-            for_each_instr(i, w->block[k])
-                if (i->kind == INSTR_OP) {
-                    look_at(l, i);
-                    execute(l, w, i, &constant);
-                }
+    for (u32 k = 0; k < w->as.step.n; k++) {
+        Block *b = w->as.block[w->as.step.v[k].place];
+        begin(l, b);
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP) {
+                look_at(l, i);
+                execute(l, w, i, &constant);
+            }
     }
     free_iteration(l);
 }
 
-static void execute_all(LocalVariables *l, LocalLoop *w)
+static Block *exit_of(const Loop *loop)
+{
+    Block *latch = loop->latches[0], *target = branch_target(block_terminator(latch));
+    return target == loop->header ? latch->fall : target;
+}
+
+static void execute_block(LocalVariables *l, LocalLoop *w, const Block *b)
 {
     u64 value;
-    begin(l->iteration);
-    for (u32 k = 0; k < w->blocks; k++)
-        for_each_instr(i, w->block[k])
-            if (i->kind == INSTR_OP && execute(l, w, i, &value) && !loop_test_is_compare(i))
-                vec_push(&w->constants, ((LocalConstant){w->trips, i, value}));
-    w->trips++;
+    begin(l, b);
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && execute(l, w, i, &value) && !loop_test_is_compare(i))
+            vec_push(&w->constants, ((LocalConstant){w->as.step.n, i, value}));
+}
+
+/* Executes a block. *place becomes that of the next one. False: there is none, or it is not known, which clears *known. */
+static bool execute_step(LocalVariables *l, LocalLoop *w, u32 *place, bool *known)
+{
+    Block *b = w->as.block[*place];
+    const Loop *loop = loop_of(an_loops(l->an), b);
+    UnrollStep step = {.place = (*place)++};
+    bool is_latch = b == loop->latches[0], again = false;
+    execute_block(l, w, b);
+    if (is_latch) {
+        again = goes_on(l, loop, known);
+        step.to = again ? loop->header : exit_of(loop);
+        *place = again ? unroll_place(&w->as, loop->header) : *place;
+        w->trips += loop == w->loop;
+    }
+    vec_push(&w->as.step, step);
+    return *known && (again || b != w->loop->latches[0]);
 }
 
 /* ---- whether it may be written out ----------------------------------------------------------------------------------- */
@@ -202,7 +238,7 @@ static int compare_order(const void *a, const void *b)
 }
 
 /* Lists the blocks in reverse post-order. False: there are too many. */
-static bool list_blocks(Analyses *an, const Loop *loop, LocalLoop *w)
+static bool list_blocks(Analyses *an, const Loop *loop, Unroll *as)
 {
     const Order *order = an_order(an);
     u64 place[UNROLL_BLOCKS];
@@ -212,58 +248,80 @@ static bool list_blocks(Analyses *an, const Loop *loop, LocalLoop *w)
         place[k] = order->index[loop->blocks[k]->id];
     qsort(place, loop->block_count, sizeof *place, compare_order);
     for (u32 k = 0; k < loop->block_count; k++)
-        w->block[k] = order->rpo[place[k]];
-    w->blocks = loop->block_count;
+        as->block[k] = order->rpo[place[k]];
+    as->blocks = loop->block_count;
     return true;
 }
 
-/* Whether b may be copied, and control leaves the loop at its latch only. *size: the machine instructions of b are added to it. */
-static bool may_copy(Analyses *an, const Loop *loop, const Block *b, u32 *size)
+/* Whether the loop is left at its latch only, which is the last of its blocks, from `place` on. */
+static bool may_end(Analyses *an, const LocalLoop *w, const Loop *loop, u32 place)
 {
-    if (block_is_pinned(b) || (b != loop->latches[0] && loop_is_left_at(an_loops(an), loop, b)))
+    const Loops *loops = an_loops(an);
+    if (loop->nounroll || loop->latch_count > 1 || !block_two_way_branch(loop->latches[0]))
+        return false;
+    u32 end = place + loop->block_count, on = unroll_place(&w->as, exit_of(loop));
+    for (u32 k = place; k < end; k++) {
+        const Block *b = k < w->as.blocks ? w->as.block[k] : NULL;
+        bool is_latch = b == loop->latches[0];
+        if (!b || !loop_contains(loops, loop, b) || is_latch != (k + 1 == end) ||
+            (!is_latch && loop_is_left_at(loops, loop, b)))
+            return false;
+    }
+    return on >= end;
+}
+
+/* Whether the block may be copied. Notes its size, which is added to *size, too. */
+static bool may_copy(Analyses *an, LocalLoop *w, u32 place, u32 *size)
+{
+    const Block *b = w->as.block[place];
+    const Loop *loop = loop_headed_by(an_loops(an), b);
+    if (block_is_pinned(b) || (loop && !may_end(an, w, loop, place)))
         return false;
     for_each_instr(i, b) {
         if (!unroll_may_repeat(an, i) || BEYOND(WALKED, *size > WALKED))
             return false;
-        *size += i->kind == INSTR_OP && !op_has(i->op, OPF_TERMINATOR) ? ptxas_cost(i) : 0;
+        u32 cost = i->kind == INSTR_OP && !op_has(i->op, OPF_TERMINATOR) ? ptxas_cost(i) : 0;
+        w->size[place] += cost;
+        *size += cost;
     }
     return true;
 }
 
-static bool may_write_out(Analyses *an, const Loop *loop, LocalLoop *w, u32 *size)
+static bool may_write_out(Analyses *an, const Loop *loop, LocalLoop *w)
 {
-    if (loop->nounroll || loop->latch_count > 1 || loop->height > 1 || an_loops(an)->irreducible ||
-        loop->header == an->fn->entry || !loop_only_entry(an->fn, loop) || !block_two_way_branch(loop->latches[0]) ||
-        !list_blocks(an, loop, w))
+    u32 size = 0;
+    if (an_loops(an)->irreducible || loop->header == an->fn->entry || !loop_only_entry(an->fn, loop) ||
+        !list_blocks(an, loop, &w->as))
         return false;
-    *size = 0;
-    for (u32 k = 0; k < w->blocks; k++)
-        if (!may_copy(an, loop, w->block[k], size))
+    for (u32 k = 0; k < w->as.blocks; k++)
+        if (!may_copy(an, w, k, &size))
             return false;
-    return *size > 0;
+    return size > 0;
 }
 
 bool local_loop_find(LocalVariables *l, const Loop *loop, u32 most, LocalLoop *found, const char **why)
 {
-    u32 size;
+    u32 place = 0, size = 0;
     bool known = true, more = true;
     *why = NULL;
     *found = (LocalLoop){.loop = loop};
-    if (!may_write_out(l->an, loop, found, &size))
+    if (!may_write_out(l->an, loop, found))
         return false;
     l->iteration = arena_new(l->an->scratch, LocalIteration);
     enter(l, found);
-    while (more && (found->trips + 1) * size <= most) {
-        execute_all(l, found);
-        more = goes_on(l, found, &known);
-    }
+    while (more && (size += found->size[place]) <= most && WITHIN(WALKED, found->as.step.n < WALKED))
+        more = execute_step(l, found, &place, &known);
     free_iteration(l);
-    if (more && known && found->trips)
+    if (more && found->trips)
         *why = "together they are large";
     return known && !more;
 }
 
-void local_loop_free(LocalLoop *w) { vec_free(&w->constants); }
+void local_loop_free(LocalLoop *w)
+{
+    vec_free(&w->as.step);
+    vec_free(&w->constants);
+}
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------------- */
 
@@ -277,34 +335,26 @@ static void make_constant(Function *fn, Instr *i, u64 value)
     instr_set_operands(i, slots, 2);
 }
 
-/* Moves the constants of an iteration, in the blocks `of` that stand for the loop's. *next: its first one, and then the one after. */
-static void make_constants(Function *fn, const LocalLoop *w, u32 iteration, Block *const *of, u32 *next)
+/* Moves the constants of a step in the block that stands for it. Returns the place behind the last one. */
+static u32 make_constants(Function *fn, const LocalLoop *w, u32 step, Block *of, u32 first)
 {
-    for (u32 k = 0; k < w->blocks; k++) {
-        Instr *made = of[k]->first, *after;
-        for (const Instr *i = w->block[k]->first; i && made; i = i->next, made = after) {
-            const LocalConstant *c = *next < w->constants.n ? &w->constants.v[*next] : NULL;
-            after = made->next;
-            if (!c || c->iteration != iteration || c->i != i)
-                continue;
-            make_constant(fn, made, c->value);
-            ++*next;
-        }
+    Instr *made = of->first, *after;
+    for (const Instr *i = w->as.block[w->as.step.v[step].place]->first; i && made; i = i->next, made = after) {
+        const LocalConstant *c = first < w->constants.n ? &w->constants.v[first] : NULL;
+        after = made->next;
+        if (!c || c->step != step || c->i != i)
+            continue;
+        make_constant(fn, made, c->value);
+        first++;
     }
+    return first;
 }
 
-void local_loop_write_out(Function *fn, const LocalLoop *w)
+void local_loop_write_out(Analyses *an, const LocalLoop *w)
 {
-    Block *after = loop_entry_block(fn, w->loop), *last = after, *copy[UNROLL_BLOCKS];
+    Block **of = arena_array(an->scratch, Block *, w->as.step.n);
     u32 next = 0;
-    for (u32 t = 0; t + 1 < w->trips; t++) {
-        unroll_copy(w->loop, w->block, w->blocks, after, copy);
-        make_constants(fn, w, t, copy, &next);
-        block_set_fall(last, copy[0]);
-        for (u32 k = 0; k < w->blocks; k++)
-            last = w->block[k] == w->loop->latches[0] ? copy[k] : last;
-        after = copy[w->blocks - 1];
-    }
-    unroll_last(w->loop);
-    make_constants(fn, w, w->trips - 1, w->block, &next);
+    unroll_write_out(&w->as, loop_entry_block(an->fn, w->loop), of);
+    for (u32 k = 0; k < w->as.step.n; k++)
+        next = make_constants(an->fn, w, k, of[k], next);
 }

@@ -9,15 +9,15 @@
  * is also accessed in parts, halves are registers of their own, and prmt takes or puts single bytes. A variable of which
  * nothing is left goes with its declaration. Follows mem2reg and SROA of LLVM.
  *
- * A loop that runs a constant number of times is written out if some variable goes for that (iterations.c): its counters are
- * constants in each iteration, and so are the places of elements.
+ * A loop that runs a constant number of times is written out, with the loops in it, if some variable goes for that (iterations.c): its
+ * counters are constants in each iteration, and so are the places of elements.
  *
  * Sound: local memory is the thread's own, so that nobody else can tell whether it was accessed. An address that is only in
  * the brackets of plain loads and stores, at a constant place inside its variable, makes the variable known to these
  * instructions alone (variables.c). No such access can fault. What a variable holds that was never written may be anything:
  * a slot that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes.
  * Every thread executes each iteration that is written out, in order, and those that execute it together execute its copy
- * together: the latch never divides a warp, and is the loop's only exit. Instructions that see which lanes execute them are not
+ * together: a latch never divides a warp, and is its loop's only exit. Instructions that see which lanes execute them are not
  * copied.
  *
  * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of the variable are of
@@ -34,7 +34,10 @@
 #include "target/ptxas.h"
 #include "transform/miscounted.h"
 
-enum { CHOICES = 4 /* the most attempts to find which loops are to be written out */ };
+enum {
+    CHOICES = 4, /* the most attempts to find which loops are to be written out */
+    LEVELS = 2   /* the most loops around a loop that are written out with it */
+};
 
 /* ---- what is worth it ------------------------------------------------------------------------------------------ */
 
@@ -223,6 +226,13 @@ static bool rewrite(LocalVariables *l, PhaseRun *run)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
+/* Adds the loop, and so many around it, as far as they are small enough to be written out. */
+static void add_around(Analyses *an, BitSet *places, const Loop *loop, u32 levels)
+{
+    for (u32 k = 0; k <= levels && loop && loop->block_count <= UNROLL_BLOCKS; k++, loop = loop->parent)
+        bitset_add(places, local_loop_place(an, loop));
+}
+
 /* The variables of which nothing would be left, by number. */
 static BitSet find_gone(LocalVariables *l)
 {
@@ -244,16 +254,13 @@ static BitSet find_gone(LocalVariables *l)
     return gone;
 }
 
-/* The innermost loops that access one of the variables, by place in AN_LOOPS. */
+/* The loops that access one of the variables, with those around them, by place in AN_LOOPS. */
 static BitSet loops_of(const LocalVariables *l, const BitSet *variables)
 {
     BitSet found = bitset_new(l->an->scratch, an_loops(l->an)->n + 1);
-    for (u32 k = 0; k < l->accesses.n; k++) {
-        const LocalAccess *a = &l->accesses.v[k];
-        const Loop *loop = loop_of(an_loops(l->an), a->i->block);
-        if (loop && bitset_has(variables, a->variable))
-            bitset_add(&found, local_loop_place(l->an, loop));
-    }
+    for (u32 k = 0; k < l->accesses.n; k++)
+        if (bitset_has(variables, l->accesses.v[k].variable))
+            add_around(l->an, &found, loop_of(an_loops(l->an), l->accesses.v[k].i->block), LEVELS);
     return found;
 }
 
@@ -287,14 +294,37 @@ static void choose_loops(LocalVariables *l, LocalLoops *loops)
         local_loop_free(&vec_last(loops));
 }
 
-static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, LocalLoops *found)
+static bool is_in_one_of(Analyses *an, const BitSet *places, const Loop *loop)
 {
-    BitSet miscounted = miscounted_loops(l->an);
-    for_each_bit(k, &l->indexing) {
-        const Loop *loop = an_loops(l->an)->v[k];
+    while (loop && loop->block_count <= UNROLL_BLOCKS && !bitset_has(places, local_loop_place(an, loop)))
+        loop = loop->parent;
+    return loop && loop->block_count <= UNROLL_BLOCKS;
+}
+
+static bool is_miscounted(Analyses *an, const LocalLoop *w, const BitSet *miscounted)
+{
+    for (u32 k = 0; k < w->as.blocks; k++)
+        if (bitset_has(miscounted, local_loop_place(an, loop_of(an_loops(an), w->as.block[k]))))
+            return true;
+    return false;
+}
+
+/* Lists the loops that variables stay for, or the outermost loop of `levels` around one, that can be written out. */
+static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, u32 levels, LocalLoops *found)
+{
+    const Loops *loops = an_loops(l->an);
+    BitSet miscounted = miscounted_loops(l->an), wanted = bitset_new(l->an->scratch, loops->n + 1),
+           taken = bitset_new(l->an->scratch, loops->n + 1);
+    for_each_bit(k, &l->indexing)
+        add_around(l->an, &wanted, loops->v[k], levels);
+    for_each_bit(k, &wanted) { /* outer loops first */
+        const Loop *loop = loops->v[k];
         const char *why = NULL;
         LocalLoop w = {0};
-        if (!bitset_has(&miscounted, k) && local_loop_find(l, loop, most, &w, &why)) {
+        if (is_in_one_of(l->an, &taken, loop))
+            continue;
+        if (local_loop_find(l, loop, most, &w, &why) && !is_miscounted(l->an, &w, &miscounted)) {
+            bitset_add(&taken, k);
             vec_push(found, w);
             continue;
         }
@@ -305,24 +335,33 @@ static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, LocalLoops *f
     }
 }
 
+/* The loops to be written out. One alone is preferred to those around it. */
+static LocalLoops find_needed_loops(LocalVariables *l, PhaseRun *run, u32 most)
+{
+    LocalLoops loops = {0};
+    for (u32 levels = 0; levels <= LEVELS && !loops.n; levels++) {
+        find_loops(l, run, most, levels, &loops);
+        if (loops.n)
+            choose_loops(l, &loops);
+    }
+    return loops;
+}
+
 /* Writes out the iterations of loops in which alone some variables are indexed by what is no constant. */
 static bool write_out_loops(LocalVariables *l, PhaseRun *run, u32 most)
 {
-    LocalLoops loops = {0};
     bool any = false;
     if (run->is_last || !bitset_count(&l->indexing))
         return false;
-    find_loops(l, run, most, &loops);
-    if (loops.n) {
-        choose_loops(l, &loops);
+    LocalLoops loops = find_needed_loops(l, run, most);
+    if (loops.n)
         an_freeze(l->an, AN_LOOPS);
-    }
     for (u32 k = 0; k < loops.n; k++) {
         LocalLoop *w = &loops.v[k];
         if (phase_rewrite_at(run, "LocalLoopWrittenOut", block_terminator(w->loop->latches[0]),
-                             "the %u iterations of the loop are written out: what it indexes becomes registers",
-                             w->trips)) {
-            local_loop_write_out(l->fn, w);
+                             "the %u iterations of the loop%s are written out: what it indexes becomes registers", w->trips,
+                             w->loop->height > 1 ? ", with those of loops in it," : "")) {
+            local_loop_write_out(l->an, w);
             any = true;
         }
         local_loop_free(w);

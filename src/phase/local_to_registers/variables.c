@@ -7,11 +7,11 @@
 
 /* ---- variables ------------------------------------------------------------------------------------------------- */
 
-/* Notes the innermost loop of an instruction for which variables stay. In its iterations, one by one, they might not. */
+/* Notes the loop of an instruction for which variables stay. In its iterations, one by one, they might not. */
 static void note_loop(LocalVariables *l, const Instr *at)
 {
     const Loop *loop = at && !l->iteration ? loop_of(an_loops(l->an), at->block) : NULL;
-    if (loop && loop->height == 1)
+    if (loop)
         bitset_add(&l->indexing, local_loop_place(l->an, loop));
 }
 
@@ -236,8 +236,10 @@ LocalVariables *local_variables_find(Analyses *an, const LocalLoops *written_out
     l->of_iteration = bitset_new(an->scratch, fn->regs.n);
     find_addresses(l);
     for (u32 k = 0; k < written_out->n; k++) {
-        bitset_add(&l->walked, local_loop_place(an, written_out->v[k].loop));
-        local_loop_walk(l, &written_out->v[k], look_at);
+        const LocalLoop *w = &written_out->v[k];
+        for (u32 b = 0; b < w->as.blocks; b++)
+            bitset_add(&l->walked, local_loop_place(an, loop_of(an_loops(an), w->as.block[b])));
+        local_loop_walk(l, w, look_at);
     }
     for_each_block(b, fn)
         if (!loop_of(an_loops(an), b) || !bitset_has(&l->walked, local_loop_place(an, loop_of(an_loops(an), b))))

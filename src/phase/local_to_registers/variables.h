@@ -65,7 +65,7 @@ typedef struct LocalVariables {
     VEC(LocalAccess) accesses;
     const char *all_stay; /* why no variable of the function may go; NULL: some may */
     const Instr *all_stay_at;
-    BitSet indexing;           /* by place in AN_LOOPS: innermost loops that variables stay for */
+    BitSet indexing;           /* by place in AN_LOOPS: the loops that variables stay for */
     BitSet walked;             /* by place in AN_LOOPS: loops that are to be written out */
     LocalIteration *iteration; /* that is looked at now; NULL: all iterations at once */
     BitSet of_iteration;       /* by RegId: it holds an address that some iteration computes */

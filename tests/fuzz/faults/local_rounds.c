@@ -6,11 +6,22 @@
 #include "../../../src/phase/local_to_registers/iterations.c"
 #undef local_loop_write_out
 
-static void write_out_fewer(Function *fn, const LocalLoop *w)
+/* The step that ends the last iteration but one; the last step: there is none. */
+static u32 end_of_all_but_one(const LocalLoop *w)
+{
+    u32 last = w->as.step.n - 1, k = last;
+    while (k > 0 && w->as.step.v[k - 1].to != w->loop->header)
+        k--;
+    return k > 0 ? k - 1 : last;
+}
+
+static void write_out_fewer(Analyses *an, const LocalLoop *w)
 {
     LocalLoop fewer = *w;
-    fewer.trips -= w->trips > 1;
-    fault_rounds_write_out(fn, &fewer);
+    u32 end = end_of_all_but_one(w);
+    fewer.as.step.n = end + 1;
+    fewer.as.step.v[end].to = exit_of(w->loop);
+    fault_rounds_write_out(an, &fewer);
 }
 
 #define local_loop_write_out write_out_fewer

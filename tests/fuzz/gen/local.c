@@ -213,6 +213,45 @@ static void access_counted(Gen *g, u32 cell)
     mark_defined(g, to);
 }
 
+/* Two such loops, one around the other. The index is made of both counters, or the inner loop runs as often as the outer one has begun.
+ * Threads may skip the inner one. */
+static void access_nested(Gen *g, u32 cell)
+{
+    Count c = {.bytes = percent(g, 50) ? 8 : 4, .i = fresh(g, P_TEMP32), .sum = fresh(g, P_TEMP32)};
+    u32 columns = 2, rows = 2 + below(g, BYTES / c.bytes / columns - 1);
+    bool is_triangle = percent(g, 30), skips = any_defined(g, P_PRED) && percent(g, 20);
+    Label outer = label_fresh(g), inner = label_fresh(g), next = label_fresh(g);
+    Reg row = fresh(g, P_TEMP32), column = fresh(g, P_TEMP32), p = fresh(g, P_PRED), to = pick_result(g, P_32);
+    c.base = fresh(g, P_TEMP64);
+    c.at = fresh(g, P_TEMP64);
+    line(g, "mov.u64 %s, cells%u;", NAME(c.base), cell);
+    line(g, "mov.u32 %s, 0;", NAME(c.sum));
+    line(g, "mov.u32 %s, 0;", NAME(row));
+    label_here(g, &outer);
+    if (skips)
+        line(g, "@%s bra %s;", NAME(pick_defined(g, P_PRED)), next.name);
+    line(g, "mov.u32 %s, 0;", NAME(column));
+    label_here(g, &inner);
+    if (is_triangle)
+        line(g, "mov.b32 %s, %s;", NAME(c.i), NAME(column));
+    else
+        line(g, "mad.lo.s32 %s, %s, %u, %s;", NAME(c.i), NAME(row), columns, NAME(column));
+    count_address(g, &c);
+    count_access(g, &c);
+    line(g, "add.s32 %s, %s, 1;", NAME(column), NAME(column));
+    if (is_triangle)
+        line(g, "setp.le.s32 %s, %s, %s;", NAME(p), NAME(column), NAME(row));
+    else
+        line(g, "setp.ne.s32 %s, %s, %u;", NAME(p), NAME(column), columns);
+    line(g, "@%s bra %s;", NAME(p), inner.name);
+    label_here(g, &next);
+    line(g, "add.s32 %s, %s, 1;", NAME(row), NAME(row));
+    line(g, "setp.lt.u32 %s, %s, %u;", NAME(p), NAME(row), rows);
+    line(g, "@%s bra %s;", NAME(p), outer.name);
+    line(g, "mov.b32 %s, %s;", NAME(to), NAME(c.sum));
+    mark_defined(g, to);
+}
+
 /* A store through an address that is one of two, or that went through memory, a callee, or a comparison. */
 static void escape(Gen *g, u32 cell)
 {
@@ -263,8 +302,10 @@ void statement_local(Gen *g)
             escape(g, cell);
         else if (which < 16 && g->local_indexed >> cell & 1)
             access_indexed(g, cell);
-        else if (which < 28)
+        else if (which < 22)
             access_counted(g, cell);
+        else if (which < 28)
+            access_nested(g, cell);
         else
             access_cell(g, cell);
     }
