@@ -57,7 +57,7 @@ typedef struct AffineStep {
     bool less;
 } AffineStep;
 
-/* Finds the chain of steps from def, the only write of reg in the loop, back to the value that reg had before, last step first.
+/* Finds the chain of steps from def, the only write of reg in the loop, back to what reg held before. The last step comes first.
  * Answers their number; 0: there is no such chain. */
 u32 affine_steps(const AffineLoop *in, RegId reg, const Instr *def, AffineStep step[AFFINE_STEPS]);
 

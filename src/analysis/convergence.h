@@ -8,8 +8,8 @@
  *   - It has not got a guard, unless it depends on fewer branches instead.
  *   - There are no more irreducible regions than before.
  *
- * Instructions and branches are identified by Instr.origin, so a clone counts as its original, and a branch that stands for
- * others (instr_inherit_origin) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
+ * Instructions and branches are identified by Instr.origin, so a clone counts as its original. A branch that stands for others
+ * (instr_inherit_origin) counts as these, and one that a phase made without saying so is new. Unreachable code does not count.
  * Functions without convergent instructions cost next to nothing. Sets are found one convergent block at a time, in time
  * proportional to their sizes; what exceeds CONVERGENCE_LIMIT in all is left unchecked (and counted). So is what infinite loops
  * with several entries hold: where threads that enter them by different entries reconverge is not defined. */

@@ -1,13 +1,14 @@
 /* Threads that diverge at a branch wait for one another at its immediate post-dominator, and before that wherever some of them come
- * together: ptxas takes the post-dominators away and looks for others in what is left, as if some end of it were the only one. So
- * threads wait, too,
+ * together. For ptxas takes the post-dominators away and looks for others in what is left, as if some end of it were the only one.
+ * So threads wait, too,
  *
  *   - at a join that not all threads of the branch come to;
  *   - at an exit of a loop with several, for those that are still in the loop: one edge is enough.
  *
  * Both are partial joins here. One that has no rival is a point of waiting whatever the code looks like. Of two that some branch leads
- * to, neither of them by way of the other, one is, or none: that with more machine instructions on the paths to it and from it, after
- * ptxas has optimized them (measured with ptxas 13.0 for sm_75 to sm_120; sm_75 chooses otherwise between exits of loops). With
+ * to, neither of them by way of the other, one is, or none. It is the one with more machine instructions on the paths to it and from
+ * it, after ptxas has optimized them. (That was measured with ptxas 13.0 for sm_75 to sm_120; sm_75 chooses otherwise between exits of
+ * loops.) With
  *
  *     LOOP: ld.volatile f, [flag]; @f bra B;          the thread that leaves by A waits for the others where B is
  *           ld.volatile w, [work]; @!w bra LOOP;      the shorter one, and the kernel hangs; and does not where
@@ -15,9 +16,9 @@
  *        B: @p bra C; ...; bra J;  C: ...
  *        J:
  *
- * Phases do not know which it is. So the code that decides is to be the same after them where a thread may wait for another one on the
- * way to a partial join with a rival, and what follows, up to the reconvergence point, may be what it waits for, or sees who is
- * with it. */
+ * Phases do not know which it is. So the code that decides must be the same after them in certain places. There a thread may wait for
+ * another one on the way to a partial join with a rival. And what follows, up to the reconvergence point, may be what it waits for, or
+ * sees who is with it. */
 #include "analysis/joins.h"
 
 #include "base/bound.h"

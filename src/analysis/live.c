@@ -166,8 +166,8 @@ static bool exceeds(LiveFinder *f, u64 limit)
     return f->entries > limit;
 }
 
-/* Takes out of the last group, whose entries begin at `begin`, the register by which the result became too large, and those after it;
- * the number of registers of the group that are left. */
+/* Takes the register by which the result became too large, and those after it, out of the last group, whose entries begin at `begin`.
+ * Answers how many registers of the group are left. */
 static u32 cut_group(LiveFinder *f, u32 begin, u64 limit)
 {
     u32 count[GROUP] = {0}, regs = GROUP;

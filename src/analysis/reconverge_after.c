@@ -16,8 +16,8 @@ void reconverge_add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion 
     region->active_set |= g->caller_sees && reconverge_returns(an_order(g->an), position);
 }
 
-/* Whether of the threads that come to i together a part may wait in it for others of them, or go on before these: they diverge in a call,
- * do not all name the same lanes, or poll. No thread passes a barrier of the whole block before all others have come to it. */
+/* Whether some of the threads that come to i together may wait in it for the others, or go on before them. They may if they diverge in
+ * a call, do not all name the same lanes, or poll. No thread passes a barrier of the whole block before all others have come to it. */
 static bool instr_waits_apart(const ReconvergeGate *g, const Instr *i)
 {
     Effects e = instr_effects(i, g->an->summaries);

@@ -100,7 +100,7 @@ static u8 waits_of_other_exits(ReconvergeGate *g, const Block *top, const Block 
     return waits;
 }
 
-/* Whether `top`, by paths that pass neither a nor b, leads back to itself and never out of the function: threads may then go around
+/* Whether `top`, by paths that pass neither a nor b, leads back to itself and never out of the function. Threads may then go around
  * while those that have come to a or b wait for them. Not *whole: the walk is too long. */
 static bool goes_around(ReconvergeGate *g, const Block *top, const Block *a, const Block *b, bool *whole)
 {

@@ -139,8 +139,8 @@ void reconverge_bypass(ReconvergeGate *g, const Block *branch)
         mark_decided(g, branch);
 }
 
-/* Whether some path from the branch to its reconvergence point has a block with such a path of a branch that is decided already: the
- * two together may make a block post-dominate that it would not without one of them. */
+/* Whether a path from the branch to its reconvergence point shares a block with such a path of a branch that is decided already. The
+ * two together may make a block post-dominate that would not without one of them. */
 static bool overlaps_decided(ReconvergeGate *g, const Block *branch)
 {
     if (!g->decided.of)
@@ -153,8 +153,8 @@ static bool overlaps_decided(ReconvergeGate *g, const Block *branch)
     return false;
 }
 
-/* Whether no path from `to` leaves the function, once `branch` only goes there, and the branches that are decided already only go
- * where they lead: the threads would be in an infinite loop. */
+/* Whether no path from `to` leaves the function, once `branch` and the branches that are decided already go one way each. The threads
+ * would be in an infinite loop. */
 static bool never_leaves(ReconvergeGate *g, const Block *branch, const Block *to)
 {
     const Order *order = an_order(g->an);

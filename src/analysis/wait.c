@@ -207,8 +207,8 @@ static bool add_exits(Finder *f, const Loop *loop)
     return !leaves;
 }
 
-/* Whether what is read of memory that other threads write may decide if a thread leaves the loop: by values, by branches that decide which
- * values there are, by way of memory of its own or of callees. */
+/* Whether what is read of memory that other threads write may decide if a thread leaves the loop. It may do so by values, by branches
+ * that decide which values there are, and by way of the thread's own memory or of callees. */
 static bool exit_asks(Finder *f, const Loop *loop)
 {
     if (add_exits(f, loop))

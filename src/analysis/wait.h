@@ -14,7 +14,7 @@ enum WaitEnd {
     END_LEAVE = 1 << 3    /* the thread leaves the function */
 };
 
-/* Of the reachable blocks of a function as it is now. */
+/* Who waits in the reachable blocks of a function as it is now. */
 typedef struct Waits {
     u8 *waits;        /* by Block.id: EffectWaits of its instructions; of irreducible code, loops included */
     u8 *ends;         /* by Block.id: WaitEnds of its instructions and its end */

@@ -266,7 +266,7 @@ typedef struct FunctionEdits {
     u32 flat_epoch, legal_epoch;  /* its epoch of the code when scopes_flatten() and scopes_legalize() last ran */
 } FunctionEdits;
 
-/* Of a function or a module: why no phase may touch it; NULL: they may. */
+/* Why no phase may touch a function or a module; NULL: they may. */
 typedef struct Untouchable {
     const char *why;
     Span at;

@@ -1,5 +1,5 @@
-/* The arithmetic of PTX on scalar values. A value is 64 bits, zero-extended; a predicate is 0 or 1; a function takes its
- * sources in `v` and answers at least the bits of the destination's type (the caller cuts off the rest).
+/* The arithmetic of PTX on scalar values. A value is 64 bits, zero-extended; a predicate is 0 or 1. A function
+ * takes its sources in `v` and answers at least the bits of the destination's type. The caller cuts off the rest.
  *
  * alu_pick() finds the function for an opcode. What it does not know exactly it refuses. */
 #ifndef PTXRUN_ALU_H

@@ -56,8 +56,8 @@ static void keep_reader(Warp *w, u32 lane, Shadow *s, u32 me)
     }
 }
 
-/* The writer's and readers' thread numbers are stored plus 1; strong readers are not kept: they race with weak writes
- * only, which the write's own check of the byte's last writer and the atomic's write part find. */
+/* The writer's and readers' thread numbers are stored plus 1. Strong readers are not kept. They race with weak writes only, which the
+ * write's own check of the byte's last writer finds, and the atomic's write part. */
 void race_read(const LaneAccess *a, Shadow *shadow, const char *name)
 {
     u32 me = thread_id(a->w, a->lane);

@@ -56,8 +56,8 @@ static inline bool prove_divides(const Prover *p, ProveSide side, u32 block)
     return bitset_has(&p->side[side].g.splits, block);
 }
 
-/* Of a branch of BEFORE, once all paths are known: whether it may have divided threads. Where every path goes on to one block, no
- * thread takes another edge. */
+/* Whether the branch of BEFORE may have divided threads, once all paths are known. Where every path goes on to one block, no thread
+ * takes another edge. */
 static inline bool prove_has_divided(const Prover *p, u32 block)
 {
     return prove_divides(p, PROVE_BEFORE, block) && bitset_has(&p->notes.parted, block);

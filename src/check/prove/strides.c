@@ -74,7 +74,7 @@ static bool follows(Prover *p, Term c, Term d, Term a, Term b, bool is_signed)
     return same && !prove_is_const(t, s) && m >= 1 && m <= STEPS_MAX && k <= m && fits(p, b, s, m, is_signed);
 }
 
-/* Likewise, where a is some steps before c, and b is d. */
+/* The same question where a is some steps before c, and b is d. */
 static bool precedes(Prover *p, Term c, Term d, Term a, Term b, bool is_signed)
 {
     u64 m;

@@ -15,7 +15,7 @@ Term prove_divide(Terms *t, bool is_remainder, bool is_signed, Term a, Term d);
 /* What is computed of a divisor once: the reciprocal, the absolute value, the opposite, and whether it is zero. */
 typedef enum DivisorPart { PROVE_RECIPROCAL, PROVE_ABSOLUTE, PROVE_OPPOSITE, PROVE_IS_ZERO } DivisorPart;
 Term prove_divisor_part(Terms *t, DivisorPart part, Term d);
-/* Of what x is the reciprocal or the absolute value; 0: of nothing. */
+/* What x is the reciprocal or the absolute value of; 0: it is none of anything. */
 Term prove_part_of(Terms *t, Term x, DivisorPart *part);
 
 /* cond ? yes : no, where that corrects a quotient by a reciprocal, or what it leaves: as a division. 0: it is no such thing. */

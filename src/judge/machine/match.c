@@ -24,8 +24,8 @@ static bool may_match(const MatchSide *side, int block)
     return side->mate[block] == NONE && side->code->blocks[block].order != NONE && (loop == NONE || !side->remade[loop]);
 }
 
-/* Both outside of loops, or in one that is the same, or in loops of which one has no twin: where ptxas splits a loop's header into
- * two the inner loop is none that the other version has. */
+/* Whether both are outside of loops, or in one that is the same, or in loops of which one has no twin. For where ptxas splits a loop's
+ * header into two, the other version does not have the inner loop. */
 static bool go_together(const MatchSide *old, const MatchSide *new, int was, int is)
 {
     int a = old->code->blocks[was].loop, b = new->code->blocks[is].loop;

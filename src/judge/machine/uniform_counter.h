@@ -14,8 +14,8 @@
 #include "judge/machine/flow.h"
 
 /* How many uniform registers are stepped in a loop with several entries, and live where it is entered, though lanes come to different
- * ones: the branch, or the table, that decides between the entries asks each lane. Linear in the code, except that what is live is found
- * in as many passes as loops are nested. */
+ * entries. They do if the branch or the table that decides between the entries asks each lane. Linear in the code, except that what is
+ * live is found in as many passes as loops are nested. */
 unsigned sass_uniform_counters(const SassCode *code, const CubinFunction *function, unsigned sm);
 
 #endif

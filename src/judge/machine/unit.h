@@ -1,5 +1,5 @@
-/* A unit of machine code that is judged as a whole: a kernel, or a function with a section of its own, together with the functions
- * that ptxas put into its section. */
+/* A unit of machine code that is judged as a whole. It is a kernel, or a function with a section of its own, with the functions that
+ * ptxas put into that section. */
 #ifndef PTXOPT_JUDGE_MACHINE_UNIT_H
 #define PTXOPT_JUDGE_MACHINE_UNIT_H
 

@@ -139,8 +139,8 @@ static unsigned count_same(const Side *among, const Work *one, bool (*same)(cons
     return count;
 }
 
-/* Loops of which both versions have as many go together in order, at whatever depth: a loop around them comes or goes where two
- * loops share a header or no longer do. Where one around them was unrolled one version has more. */
+/* Loops of which both versions have as many go together in order, at whatever depth. A loop around them comes or goes where two loops
+ * share a header or no longer do. Where one around them was unrolled one version has more. */
 static void pair_as_many(Side *old, Side *new, bool (*same)(const Work *a, const Work *b))
 {
     for (size_t i = 0; i < old->code->loop_count; i++) {
@@ -273,9 +273,9 @@ static void find_unrolled(Side *side, Side *other)
     }
 }
 
-/* Loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them: ptxas leaves a
- * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate, which is asked
- * first: a copy of a loop that was unrolled in both versions is a multiple of the loops for what remains. */
+/* Finds loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them. ptxas leaves a
+ * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate. These are asked
+ * about first, for a copy of a loop that was unrolled in both versions is a multiple of the loops for what remains. */
 static void find_rests(Side *side, const Side *other, bool beside)
 {
     const SassLoop *loops = side->code->loops;
@@ -380,8 +380,8 @@ static void add_gone(Gone *gone, const Work *work)
     gone->instructions += work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
 }
 
-/* How many copies of the loop the other version has, if all that are gone at its place have as many: by what every copy keeps, or
- * if there is nothing of the kind, by all instructions. */
+/* How many copies of the loop the other version has, if all that are gone at its place have as many. What every copy keeps is counted
+ * or, if there is nothing of the kind, all instructions. */
 static double copies_of(const Side *side, const Side *other, size_t loop, const Gone *gone)
 {
     double times, more = 0, body = 0;

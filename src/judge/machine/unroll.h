@@ -5,8 +5,8 @@
 #include "judge/machine/unit.h"
 
 /* Sets the iterations of both versions so that each loop does the same work in both. A loop that was unrolled k times runs
- * a k-th of the iterations, and what remains after it half of k. A loop that is gone, unrolled to the end, runs as often as
- * where it stood there are copies of its work and of what slow units do in it, or else of its instructions. Loops are recognized
+ * a k-th of the iterations, and what remains after it half of k. A loop that is gone was unrolled to the end. It ran as
+ * often as there are copies of its work, and of what slow units do in it, where it stood; or else of its instructions. Loops are recognized
  * by what is in them, in the same depth, or in another one if both versions have as many. First all operations and constants count,
  * then most of the operations. Then those of the same depth are recognized by the work that ptxas neither adds nor removes. Notes
  * which loops are twins, and which were remade. Returns how many are unrolled in `after` and were not before. */

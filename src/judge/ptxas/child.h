@@ -62,8 +62,8 @@ int child_exit_status(int status);
 /* The last forwarded signal that this process got; 0: none. */
 int child_caught(void);
 
-/* The signal that has ended, or should end, the front as well: one that it got itself, or one that ended the child because
- * somebody wanted it (a fault of the child is none). 0: none. */
+/* The signal that has ended, or should end, the front as well; 0: none. It is one that the front got itself, or one by which somebody
+ * ended the child; a fault of the child is none. */
 int child_ended_by(int status);
 
 /* Ends this process as the child has ended: with its exit status, or by the signal `ending`, if not 0. */

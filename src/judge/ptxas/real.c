@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* `DEVICE:INODE` of each program that the call has come through, fronts and what they ran, with commas between them: what a
- * front runs is never one of these, so every chain of calls ends. */
+/* `DEVICE:INODE` of each program that the call has come through, fronts and what they ran, with commas between them. A front never runs
+ * one of these, so every chain of calls ends. */
 #define VISITED "PTXOPT_FRONTS"
 
 const char *real_base_name(const char *path)
