@@ -196,7 +196,6 @@ void diag_at(Diag *diag, DiagLevel level, Span where, const char *format, ...)
     if (len >= (int)sizeof message)
         memcpy(message + sizeof message - 4, "...", 4);
     diag->errors += level == DIAG_ERROR;
-    diag->warnings += level == DIAG_WARNING;
     if (diag->holds)
         keep(diag, level, where, message);
     else

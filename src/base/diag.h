@@ -14,7 +14,7 @@ typedef struct Diag {
     FILE *out;        /* where they are printed; NULL: nowhere */
     const char *file; /* name shown */
     Str text;         /* the whole source, for lines and carets */
-    u32 errors, warnings;
+    u32 errors;
     u32 error_limit;       /* the most errors (and as many warnings) that are printed; the rest is counted (0: no limit) */
     u32 shown[3];          /* printed so far, by DiagLevel */
     bool muted;            /* the last error or warning was beyond the limit, so its notes are not printed either */

@@ -465,20 +465,19 @@ static void check_unknown_register(Lower *p, const Instr *i)
     p->unknown_names.n = kept;
 }
 
-/* Whether the operand names a list of this kind. Lists of branches hold blocks and lists of calls functions, whose numbers
- * must not be mixed. */
-static bool names_list(const Lower *p, u32 slot, TableKind kind)
+/* Whether the operand names a list of branches. These hold blocks and lists of calls functions, whose numbers must not be mixed. */
+static bool names_targets(const Lower *p, u32 slot)
 {
     const Operand *o = &p->operands.v[slot];
-    return o->kind == OPND_TABLE && o->value == 0 && p->fn->tables.v[o->id].kind == kind;
+    return o->kind == OPND_TABLE && o->value == 0 && p->fn->tables.v[o->id].kind == TABLE_BRANCH;
 }
 
 static void check_lists(Lower *p, u32 end)
 {
-    if (op_has(p->op, OPF_BRANCH) && !takes_label(p->op) && (p->operands.n != 2 || !names_list(p, 1, TABLE_BRANCH)))
+    if (op_has(p->op, OPF_BRANCH) && !takes_label(p->op) && (p->operands.n != 2 || !names_targets(p, 1)))
         lower_error(p, (Span){p->start, end}, "'%s' takes an index and a list of .branchtargets", p->op->text->text);
     for (u32 slot = 0; slot < p->operands.n && op_has(p->op, OPF_CALL); slot++)
-        if (names_list(p, slot, TABLE_BRANCH))
+        if (names_targets(p, slot))
             lower_error(p, (Span){p->start, end}, "a call takes no list of .branchtargets");
 }
 

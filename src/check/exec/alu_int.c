@@ -245,20 +245,18 @@ ALU_FN(int_dp2a)
 ALU_FN(any_selp) { return v[2] & 1 ? v[0] : v[1]; }
 
 /* Packed forms: the same function on each half. */
-static u64 packed2(const AluMode *m, const u64 *v, u32 args, AluFn *fn)
+static u64 packed2(const AluMode *m, const u64 *v, AluFn *fn)
 {
     u64 r = 0;
     for (u32 i = 0; i < 2; i++) {
-        u64 part[3];
-        for (u32 k = 0; k < args; k++)
-            part[k] = v[k] >> (16 * i) & 0xffff;
+        u64 part[] = {v[0] >> (16 * i) & 0xffff, v[1] >> (16 * i) & 0xffff};
         r |= (fn(m, part) & 0xffff) << (16 * i);
     }
     return r;
 }
-ALU_FN(int_add_x2) { return packed2(m, v, 2, int_add); }
-ALU_FN(int_min_x2) { return packed2(m, v, 2, int_min); }
-ALU_FN(int_max_x2) { return packed2(m, v, 2, int_max); }
+ALU_FN(int_add_x2) { return packed2(m, v, int_add); }
+ALU_FN(int_min_x2) { return packed2(m, v, int_min); }
+ALU_FN(int_max_x2) { return packed2(m, v, int_max); }
 
 /* ---- picking -------------------------------------------------------------------------------------------------- */
 

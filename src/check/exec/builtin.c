@@ -9,10 +9,10 @@
 enum { HEAP_EACH = 1 << 16, FORMAT_MAX = 4096 };
 #define HEAP 0x7f8000000000u
 
-static u64 argument(Warp *w, Split *s, const Code *c, u32 k, u32 lane)
+static u64 first_argument(Warp *w, Split *s, const Code *c, u32 lane)
 {
     u64 value = 0, all[LANES];
-    const Arg *in = &c->call->in[k];
+    const Arg *in = &c->call->in[0];
     u32 bytes = w->m->program->wide_addresses ? 8 : 4;
     if (in->kind != ARG_FRAME)
         return arg_fetch(w, s, c, in, 1u << lane, all)[lane];
@@ -54,7 +54,7 @@ static void run_vprintf(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 count[LANES] = {0};
     for_each_lane(lane, mask)
-        count[lane] = count_arguments(w, lane, c, argument(w, s, c, 0, lane));
+        count[lane] = count_arguments(w, lane, c, first_argument(w, s, c, lane));
     answer(w, s, c, count, 4, mask);
 }
 
@@ -83,7 +83,7 @@ static void run_malloc(Warp *w, Split *s, const Code *c, u32 mask)
     u64 address[LANES] = {0};
     for_each_lane(lane, mask)
         address[lane] =
-            allocate(w->m, (u64)w->cta->index * w->cta->threads + w->index * LANES + lane, argument(w, s, c, 0, lane));
+            allocate(w->m, (u64)w->cta->index * w->cta->threads + w->index * LANES + lane, first_argument(w, s, c, lane));
     answer(w, s, c, address, w->m->program->wide_addresses ? 8 : 4, mask);
 }
 

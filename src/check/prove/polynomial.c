@@ -44,7 +44,8 @@ static Monomial multiply_monomials(const Monomial *a, const Monomial *b)
     return m;
 }
 
-void polynomial_add_times(Polynomial *p, const Polynomial *q, const Monomial *m)
+/* Adds m times q. */
+static void add_times(Polynomial *p, const Polynomial *q, const Monomial *m)
 {
     p->lost |= q->lost;
     for (u32 k = 0; k < q->n && !p->lost; k++) {
@@ -57,14 +58,14 @@ void polynomial_add_times(Polynomial *p, const Polynomial *q, const Monomial *m)
 void polynomial_add_scaled(Polynomial *p, const Polynomial *q, Wide by)
 {
     if (by)
-        polynomial_add_times(p, q, &(Monomial){.coef = by});
+        add_times(p, q, &(Monomial){.coef = by});
 }
 
 Polynomial polynomial_multiply(const Polynomial *a, const Polynomial *b)
 {
     Polynomial p = {.lost = a->lost};
     for (u32 k = 0; k < a->n; k++)
-        polynomial_add_times(&p, b, &a->m[k]);
+        add_times(&p, b, &a->m[k]);
     return p;
 }
 
@@ -132,7 +133,7 @@ bool polynomial_subtract(const Polynomial *g, const Monomial *from, const Polyno
         polynomial_add_scaled(left, g, scale);
         polynomial_add_scaled(left, &one, scale - 1);
         by.coef = -by.coef;
-        polynomial_add_times(left, p, &by);
+        add_times(left, p, &by);
         return !left->lost;
     }
     return false;

@@ -22,8 +22,6 @@ typedef struct Polynomial {
 
 void polynomial_add(Polynomial *p, Monomial m);
 Polynomial polynomial_constant(Wide value);
-/* Adds m times q. */
-void polynomial_add_times(Polynomial *p, const Polynomial *q, const Monomial *m);
 void polynomial_add_scaled(Polynomial *p, const Polynomial *q, Wide by);
 Polynomial polynomial_multiply(const Polynomial *a, const Polynomial *b);
 /* a - b - less. */

@@ -66,11 +66,11 @@ static void end_at_once(int signal)
     child_end_as(-1, signal);
 }
 
-static sigset_t block(u32 count)
+static sigset_t block_watched(void)
 {
     sigset_t set, old;
     sigemptyset(&set);
-    for (u32 i = 0; i < count; i++)
+    for (u32 i = 0; i < WATCHED; i++)
         sigaddset(&set, watched[i]);
     sigprocmask(SIG_BLOCK, &set, &old);
     return old;
@@ -87,7 +87,7 @@ static void restore_signals(void)
 static void handle(void (*handler)(int signal), u32 count)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    sigset_t old = block(WATCHED);
+    sigset_t old = block_watched();
     sigemptyset(&action.sa_mask);
     for (u32 i = 0; i < WATCHED; i++)
         sigaddset(&action.sa_mask, watched[i]);
@@ -115,7 +115,7 @@ void child_stop_signals(void)
         child_end_as(-1, caught);
 }
 
-void child_hold_signals(sigset_t *old) { *old = block(WATCHED); }
+void child_hold_signals(sigset_t *old) { *old = block_watched(); }
 
 /* Writes `to` over `from` in the list of those that run. */
 static void replace_running(int from, int to)
@@ -130,7 +130,7 @@ static void replace_running(int from, int to)
 int child_fork(void)
 {
     pid_t parent = getpid();
-    sigset_t old = block(WATCHED);
+    sigset_t old = block_watched();
     pid_t pid = fork();
     if (pid == 0) {
         for (u32 i = 0; i < CHILDREN; i++)
