@@ -36,6 +36,7 @@ typedef struct JudgeOptions {
     bool no_verify; /* leave --verify-each out: what does the interpreter see alone? */
     bool once;      /* leave the second run out */
     bool ptxas;     /* assemble, too */
+    bool traps;     /* the kernel may trap: then so must what it became */
     AskProver ask;
     u64 limit;        /* warp instructions of a launch, 0: 3 million */
     u32 doubts;       /* so many more schedules of the kernel before, where something differs after */

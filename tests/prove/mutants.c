@@ -4,7 +4,8 @@
  *     mutants [options] FILE.ptx FILE.launch
  *
  * Random kernels, or one file, are optimized, with these flags or at one of three levels; in each output one thing is changed,
- * MUTANTS times. Those that the interpreter sees as different from the input must not be proved. A case is one process. */
+ * MUTANTS times. Those that the interpreter sees as different from the input must not be proved. A case is one process. The kernel
+ * of a file may trap: then so must what it became. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -79,10 +80,10 @@ done:
 }
 
 /* What ptxopt itself makes of the kernel is right, and is mutated; so is the kernel where that is the same. */
-static void run_case(const Driver *d, u64 number, Text *ptx, Text *launch)
+static void run_case(const Driver *d, u64 number, Text *ptx, Text *launch, bool traps)
 {
     static const char *const levels[] = {"-O2", "-O3", "-O1"};
-    JudgeOptions options = {.seeds = 2, .no_verify = true, .once = true};
+    JudgeOptions options = {.seeds = 2, .no_verify = true, .once = true, .traps = traps};
     Judge j;
     Text good = {0}, messages = {0};
     if (judge_open(&j, &options, ptx->v, ptx->n, text_str(launch), launch->n) == CLEAN &&
@@ -105,7 +106,7 @@ static void run_generated(const Driver *d, u64 number)
     Text ptx = {0}, launch = {0};
     ptxgen(&options, &ptx, &launch);
     text_str(&ptx);
-    run_case(d, number, &ptx, &launch);
+    run_case(d, number, &ptx, &launch, false);
     vec_free(&ptx);
     vec_free(&launch);
 }
@@ -159,7 +160,7 @@ static bool run_file(const Driver *d, const char *ptx_path, const char *launch_p
     text_append(&text[0], ptx.p, ptx.len);
     text_append(&text[1], launch.p, launch.len);
     text_str(&text[0]);
-    run_case(d, d->first, &text[0], &text[1]);
+    run_case(d, d->first, &text[0], &text[1], true);
     vec_free(&text[0]);
     vec_free(&text[1]);
     source_free(&ptx);

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Outputs with one thing changed: those that the interpreter sees as different must not be proved. Of random kernels, and of the
+# kernels of examples/checked, whose loops have versions without their checks. usage: [BUILD=build] [N=1000] [FIRST=1] tests/mutants.sh
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+WORK=$BUILD/work/mutants
+N=${N:-1000}
+FIRST=${FIRST:-1}
+EACH=$(((N + 199) / 200)) # of each checked kernel
+rm -rf "$WORK"
+mkdir -p "$WORK"
+
+# kernel NAME FILE: the text with this kernel alone.
+kernel()
+{
+    awk -v name="$1" '/^\.(version|target|address_size)/; $0 ~ "entry " name "\\(" { on = 1 } on; on && /^}/ { exit }' "$2"
+}
+
+# launches NAME FILE...: those of the kernel, each with a label of its own.
+launches()
+{
+    name=$1
+    shift
+    cat "$@" | awk -v name="$name" 'BEGIN { RS = ""; ORS = "\n\n" } $0 ~ "\nkernel " name "\n" { sub(/launch [^\n]*/, "launch l" NR); print }'
+}
+
+# try BASE PRODUCER NAME: outputs of a checked kernel, in launches in which its checks hold and in some where they fail.
+try()
+{
+    one=$WORK/$3.$2
+    kernel "$3" "examples/checked/$1.checked.$2.ptx" >"$one.ptx"
+    launches "$3" "examples/checked/$1.launch" "examples/checked/$1.fails" >"$one.launch"
+    "$BUILD/mutants" --flags=-O2 --folder="$WORK" -m "$EACH" --first="$FIRST" "$one.ptx" "$one.launch" >"$one.said"
+    status=$?
+    sed -n "s/^fail /fail $3 of $2, /p" "$one.said"
+    grep -q '; 1 of 1 outputs proved' "$one.said" && echo "proved $3 of $2"
+    sed -n 's/^mutants: [0-9]* tried, \([0-9]*\) different: .*/different \1/p' "$one.said"
+    [ $status = 0 ] && grep -q ' of 1 outputs' "$one.said" && echo "pass $3 of $2" || echo "fail $3 of $2: exit status $status: $(tail -1 "$one.said")"
+}
+
+# share K: every JOBS-th of the checked kernels, the K-th one first.
+share()
+{
+    for base in products passes; do
+        for producer in nvcc clang; do
+            sed -n 's/^kernel //p' "examples/checked/$base.launch" | sort -u | sed "s/^/$base $producer /"
+        done
+    done | awk -v k="$1" -v jobs="$JOBS" 'NR % jobs == k % jobs' | while read -r base producer name; do try "$base" "$producer" "$name"; done >"$WORK/share.$1"
+}
+
+"$BUILD/mutants" --folder="$WORK" -m 10 -n $((N / 10)) --first="$FIRST" -j "$JOBS" >"$WORK/random"
+status=$?
+cat "$WORK/random"
+for k in $(seq "$JOBS"); do share "$k" & done
+wait
+grep -h '^pass \|^fail ' "$WORK"/share.* >"$WORK/log"
+[ $status = 0 ] && echo 'pass random kernels' >>"$WORK/log" || echo "fail random kernels: exit status $status" >>"$WORK/log"
+different=$(cat "$WORK"/share.* | awk '/^different/ { sum += $2 } END { print sum + 0 }')
+proved=$(cat "$WORK"/share.* | grep -c '^proved ')
+[ "$proved" -ge 23 ] || echo "fail checked: only $proved outputs are proved" >>"$WORK/log"
+[ "$different" -ge $((4 * EACH)) ] || echo "fail checked: only $different mutants are different" >>"$WORK/log"
+echo "mutants: $proved of 28 outputs of examples/checked are proved; $different mutants of those differ"
+tally mutants "$WORK/log"
