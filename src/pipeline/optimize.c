@@ -123,7 +123,7 @@ ToolStatus optimize_file(const Options *options, const Validator *validator)
         return TOOL_BAD_INPUT;
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported like a full disk */
-    Stats stats = {.timed = options->time};
+    Stats stats = {.timed = options->time, .is_unread = options->stats == STATS_NONE};
     Str text;
     double start = stats_clock(&stats);
     if (!source_read(options->input, &text))

@@ -34,6 +34,7 @@ typedef struct Stats {
     u64 step_proof[3]; /* changes of functions by phases, by ProveAnswer */
     u64 reverted;      /* functions that --prove restored */
     PhaseStats phase[PHASE_COUNT];
+    bool is_unread;          /* nobody looks at the counters */
     bool timed;              /* the seconds are wanted */
     double step[STEP_COUNT]; /* seconds outside the phases */
 } Stats;

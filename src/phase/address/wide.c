@@ -120,10 +120,20 @@ static bool is_offset_of_parameter(Analyses *an, const WideProduct *p)
     return a && b && is_parameter(an, reader, a == product ? b : a);
 }
 
-static bool pays(Analyses *an, const WideProduct *p)
+/* Whether it pays, if the index is not uniform. */
+static bool may_pay(Analyses *an, const WideProduct *p)
 {
-    return p->i->op->sem.op == OPC_SHL && is_offset_of_parameter(an, p) && !uniform_has(&an_uniform(an)->warp, p->index) &&
-           !is_crowded(an, p->i->block);
+    return p->i->op->sem.op == OPC_SHL && is_offset_of_parameter(an, p) && !is_crowded(an, p->i->block);
+}
+
+/* Whether so many products are many beside the instructions of the function. */
+static bool are_dense(const Function *fn, u32 products)
+{
+    u32 instrs = 0;
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            instrs += i->kind == INSTR_OP;
+    return (u64)products * PTXAS_SPARSE_PRODUCTS > instrs;
 }
 
 static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
@@ -136,22 +146,26 @@ static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
     instr_set_operands(p->i, slots, 3);
 }
 
-/* Keeps in the list the products whose conversions are then unread, and so removed; empties it if they are few. */
-static void keep_dense(const Analyses *an, WideProducts *products)
+/* Keeps in the list the products of indices that are not uniform, whose conversions are then unread, and so removed; empties it if
+ * they are few. */
+static void keep_dense(Analyses *an, WideProducts *products)
 {
-    u32 *reads = arena_array(an->scratch, u32, an->fn->regs.n), instrs = 0, kept = 0;
+    u32 *reads = arena_array(an->scratch, u32, an->fn->regs.n), kept = 0, varying = 0;
+    bool dense = are_dense(an->fn, products->n); /* uniformity is not asked for in vain */
+    for (u32 k = 0; k < products->n && dense; k++)
+        if (!uniform_has(&an_uniform(an)->warp, products->v[k].index))
+            products->v[varying++] = products->v[k];
+    products->n = varying;
     for_each_block(b, an->fn)
-        for_each_instr(i, b) {
-            instrs += i->kind == INSTR_OP;
-            for (RegWalk w = reg_walk(i); next_read(&w);)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); varying && next_read(&w);)
                 reads[w.reg]++;
-        }
     for (u32 k = 0; k < products->n; k++)
         reads[products->v[k].wide]--;
     for (u32 k = 0; k < products->n; k++)
         if (reads[products->v[k].wide] == 0)
             products->v[kept++] = products->v[k];
-    products->n = (u64)kept * PTXAS_SPARSE_PRODUCTS > instrs ? kept : 0;
+    products->n = are_dense(an->fn, kept) ? kept : 0;
 }
 
 bool wide_run(Analyses *an, const Knobs *knobs, PhaseRun *run)
@@ -163,7 +177,7 @@ bool wide_run(Analyses *an, const Knobs *knobs, PhaseRun *run)
         return false;
     for_each_block(b, an->fn)
         for_each_instr(i, b)
-            if (factor_of(i) && read_product(an, i, &p) && (always || pays(an, &p)))
+            if (factor_of(i) && read_product(an, i, &p) && (always || may_pay(an, &p)))
                 vec_push(&products, p);
     if (products.n && !always)
         keep_dense(an, &products);

@@ -79,6 +79,8 @@ void candidates_sort(Merge *m)
 
 /* ---- gates ----------------------------------------------------------------------------------------------------- */
 
+TailTerms tail_terms(const Merge *m) { return (TailTerms){m->least, m->always, m->run->sink->wants_reasons}; }
+
 bool tail_pays(const Merge *m, const Tail *tail)
 {
     return tail->items && (m->always ? tail->weight : tail_gain(tail)) >= m->least;
@@ -159,7 +161,7 @@ void candidates_compare(Merge *m, const TailCandidate *group, u32 n, u32 first)
             continue;
         }
         if (!is_set)
-            matcher_set_end(m->matcher, kept->block);
+            matcher_set_end(m->matcher, kept->block, tail_terms(m));
         is_set = true;
         *tail = tail_match(m->matcher, kept->block, c->block, 0);
         if (tail_pays(m, tail)) {

@@ -54,6 +54,7 @@ bool candidates_may_give_up(Merge *m, const TailCandidate *group, u32 first, u32
  * together. */
 u32 candidates_best_length(Merge *m, const TailCandidate *group, u32 n, u32 first);
 
+TailTerms tail_terms(const Merge *m);
 bool tail_pays(const Merge *m, const Tail *tail);
 /* Why two candidates cannot be merged, whatever they hold; NULL: nothing here forbids it. */
 const char *tail_why_separate(const Merge *m, Block *a, Block *b);

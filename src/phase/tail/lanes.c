@@ -135,3 +135,11 @@ ReconvergeRisk tail_lanes_risk(TailLanes *l)
     l->risk_known = true;
     return l->risk;
 }
+
+ReconvergeRisk tail_lanes_explain(TailLanes *l)
+{
+    u64 left = reconverge_budget(l->gate);
+    ReconvergeRisk risk = tail_lanes_risk(l);
+    reconverge_set_budget(l->gate, left);
+    return risk;
+}

@@ -20,5 +20,7 @@ void tail_lanes_begin(TailLanes *lanes, Block *kept, Block *other);
 void tail_lanes_add(TailLanes *lanes, const Instr *of_kept, const Instr *of_other);
 /* The risk of a tail that begins with the pair added last. */
 ReconvergeRisk tail_lanes_risk(TailLanes *lanes);
+/* Does the same for a remark, which must not change what is decided: its walks are free. */
+ReconvergeRisk tail_lanes_explain(TailLanes *lanes);
 
 #endif

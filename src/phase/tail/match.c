@@ -79,6 +79,7 @@ struct Matcher {
     BitSet late;       /* scratch for loads_parted */
     BitSet in_flight;  /* see match_find_in_flight; without words: not needed yet */
     const Instr *at;   /* the instruction of kept that is being matched */
+    TailTerms terms;
     const Block *end;  /* one of the blocks that are compared, all of which end like it */
     BitSet live_after; /* registers that are live after the blocks */
     Pairings pairs;
@@ -255,8 +256,9 @@ void matcher_free(Matcher *m)
     dependence_free(&m->dependence);
 }
 
-void matcher_set_end(Matcher *m, const Block *any)
+void matcher_set_end(Matcher *m, const Block *any, TailTerms terms)
 {
+    m->terms = terms;
     if (m->end)
         live_out_put(an_live(m->an), m->end, &m->live_after, false);
     live_out_put(an_live(m->an), any, &m->live_after, true);
@@ -455,11 +457,17 @@ static bool before_is_pragma(const Instr *i)
     return before && before->kind == INSTR_PRAGMA;
 }
 
-static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
+/* Whether a tail that is cut here may save enough. If not, nobody need know whether threads may wait for it. */
+static bool may_pay(const Matcher *m) { return (m->terms.always ? m->size.weight : m->size.cost) >= m->terms.least; }
+
+static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left, bool asked)
 {
     if (m->scopes.n || m->uncopyable || m->carry_open || parts_left || before_is_pragma(a) || before_is_pragma(b))
         return false;
-    ReconvergeRisk risk = tail_lanes_risk(m->lanes);
+    asked |= may_pay(m);
+    if (!asked && !m->terms.explains)
+        return false;
+    ReconvergeRisk risk = asked ? tail_lanes_risk(m->lanes) : tail_lanes_explain(m->lanes);
     m->risk = m->cuts.n ? RECONVERGE_SAFE : risk;
     return risk == RECONVERGE_SAFE;
 }
@@ -545,7 +553,7 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
         parts_left -= is_part(m, a);
         last_other = b;
         tail_lanes_add(m->lanes, a, b);
-        if (may_cut(m, a, b, parts_left))
+        if (may_cut(m, a, b, parts_left, limit > 0))
             vec_push(&m->cuts, ((Cut){m->size, a, b}));
         a = match_item_before(a);
         b = match_item_before(b);

@@ -60,8 +60,14 @@ typedef struct Matcher Matcher;
 Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads);
 void matcher_free(Matcher *m);
 
+/* What a tail must save: its cost, less what merging costs; with `always`, its instructions. explains: somebody reads why one does not. */
+typedef struct TailTerms {
+    i64 least;
+    bool always, explains;
+} TailTerms;
+
 /* Call it before blocks are compared, with any of them, since they all end alike. */
-void matcher_set_end(Matcher *m, const Block *any);
+void matcher_set_end(Matcher *m, const Block *any, TailTerms terms);
 /* The tail of both blocks that saves most; if limit is not 0, the tail of exactly that many items, or none. */
 Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit);
 /* The number of items that all comparisons so far found alike. */

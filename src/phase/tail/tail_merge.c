@@ -387,7 +387,7 @@ static void report_short_tail(Merge *m, Block *kept, Block *other)
 {
     if (!ends_alike(m->fn, kept, other) || kept->scope != other->scope || tail_why_separate(m, kept, other))
         return;
-    matcher_set_end(m->matcher, kept);
+    matcher_set_end(m->matcher, kept, tail_terms(m));
     Tail tail = tail_match(m->matcher, kept, other, 0);
     if (tail.items && tail.weight >= SHORT_TAIL && tail.weight < m->least)
         phase_declined(m->run, NULL, "TailKept", tail.kept,

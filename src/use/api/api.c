@@ -80,7 +80,7 @@ static ptxopt_status run(Call *call, const Options *options, Str text)
 {
     Arena arena = {0};
     Diag diag;
-    Stats stats = {.timed = options->time};
+    Stats stats = {.timed = options->time, .is_unread = options->stats == STATS_NONE};
     FILE *remarks = call->request->want_remarks ? call->result->remarks.file : NULL;
     diag_init(&diag, call->result->messages.file, options->input, text);
     diag.error_limit = ERRORS_SHOWN;
