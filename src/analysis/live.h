@@ -16,7 +16,7 @@
 typedef struct Live {
     const Function *fn;
     u32 blocks, regs; /* ids below these are known */
-    RegId *listed;    /* registers that are live into some block, ascending; from `explored` on they count as live everywhere */
+    RegId *listed;    /* live into some block, ascending; from `explored` on they count as live everywhere */
     u32 listed_count, explored;
     u32 *number; /* by RegId: its place in `listed`, plus 1; 0: none */
     u32 *start;  /* by Block.id: live into b are the registers of set[start[b]] .. set[start[b + 1] - 1] */

@@ -33,9 +33,9 @@ typedef struct Loops {
     u32 irreducible;           /* irreducible regions */
     BitSet in_irreducible;     /* blocks of them, by Block.id; no bits when there is none */
     BitSet around_irreducible; /* these, and the blocks on paths to a region from where all its entries are decided */
-    u32 *stays;                /* by Block.id, in `epoch`: depth of the innermost loop that control does not leave there; 0: none */
-    u32 epoch;                 /* of the edges, when loops were found */
-    u32 blocks;                /* ids below this one are known; none where no edge leads upwards */
+    u32 *stays; /* by Block.id, in `epoch`: depth of the innermost loop that control does not leave there; 0: none */
+    u32 epoch;  /* of the edges, when loops were found */
+    u32 blocks; /* ids below this one are known; none where no edge leads upwards */
 } Loops;
 
 /* The height of a loop up to which its blocks are walked. A block is then in at most so many loops that are walked. */

@@ -22,8 +22,8 @@ typedef struct Query {
 /* What a definition gives to its register, for queries that came to it from elsewhere. The edges into a block ask alike. */
 typedef struct Known {
     ValueId value;
-    u32 epoch;    /* of the code, when it was found */
-    u32 compares; /* Given.compares of the query */
+    u32 epoch;             /* of the code, when it was found */
+    u32 compares;          /* Given.compares of the query */
     u8 bits, depth, steps; /* bits: 0: of a predicate */
     FactValue truth;
     Range range;
@@ -263,7 +263,9 @@ static FactValue predicate_of_definition(Query *q, const SsaValue *v, RegId pred
     Instr *write = find_definition(q, v, predicate, &there);
     if (!write)
         return FACT_UNKNOWN;
-    Known asked = {.value = value_id(q, v), .epoch = there.b->fn->epoch[EPOCH_CODE], .compares = q->given->compares,
+    Known asked = {.value = value_id(q, v),
+                   .epoch = there.b->fn->epoch[EPOCH_CODE],
+                   .compares = q->given->compares,
                    .depth = (u8)depth};
     const Known *known = known_at(q, asked.value, 0, depth);
     u32 steps = q->steps;
@@ -421,8 +423,11 @@ static Range range_of_definition(Query *q, const SsaValue *v, RegId reg, u32 bit
     Instr *write = find_definition(q, v, reg, &there);
     if (!write)
         return range_full(bits);
-    Known asked = {.value = value_id(q, v), .epoch = there.b->fn->epoch[EPOCH_CODE], .compares = q->given->compares,
-                   .bits = (u8)bits, .depth = (u8)depth};
+    Known asked = {.value = value_id(q, v),
+                   .epoch = there.b->fn->epoch[EPOCH_CODE],
+                   .compares = q->given->compares,
+                   .bits = (u8)bits,
+                   .depth = (u8)depth};
     const Known *known = known_at(q, asked.value, bits, depth);
     u32 steps = q->steps;
     bool moved = q->moved;

@@ -48,7 +48,7 @@ typedef struct PhaseSink {
     bool (*may_rewrite)(void *user, const PhaseRun *run);
     u32 (*line_of)(void *user, u32 offset); /* the line of an offset into the source text, from 1 on */
     bool wants_remarks;                     /* false: phases need not format any */
-    bool wants_reasons;                     /* false: nor find out why they decline, since nobody reads the counters either */
+    bool wants_reasons; /* false: nor find out why they decline, since nobody reads the counters either */
 } PhaseSink;
 
 /* A site that a phase looked at and left alone. */

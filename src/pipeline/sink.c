@@ -75,6 +75,6 @@ bool sink_is_over(const Runner *runner)
 
 PhaseSink sink_of(Runner *runner, bool wants_remarks)
 {
-    return (PhaseSink){runner, take_remark, take_count, allow_rewrite, line_of, wants_remarks,
-                       wants_remarks || !runner->stats->is_unread};
+    return (PhaseSink){
+        runner, take_remark, take_count, allow_rewrite, line_of, wants_remarks, wants_remarks || !runner->stats->is_unread};
 }

@@ -75,10 +75,10 @@ struct Matcher {
     TailLanes *lanes; /* NULL: not needed yet */
     Dependence dependence;
     TailNames names;
-    u64 compared;      /* items that all comparisons found alike */
-    BitSet late;       /* scratch for loads_parted */
-    BitSet in_flight;  /* see match_find_in_flight; without words: not needed yet */
-    const Instr *at;   /* the instruction of kept that is being matched */
+    u64 compared;     /* items that all comparisons found alike */
+    BitSet late;      /* scratch for loads_parted */
+    BitSet in_flight; /* see match_find_in_flight; without words: not needed yet */
+    const Instr *at;  /* the instruction of kept that is being matched */
     TailTerms terms;
     const Block *end;  /* one of the blocks that are compared, all of which end like it */
     BitSet live_after; /* registers that are live after the blocks */

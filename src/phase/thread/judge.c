@@ -32,9 +32,11 @@ ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory, boo
 {
     if (!memory->convergent)
         memory->uniform.bits = 0;
-    return (ThreadJudge){
-        .an = an, .knobs = knobs, .scratch = {.seen = marks_new(an->scratch, an->fn->blocks.n)}, .memory = memory,
-        .explains = explains};
+    return (ThreadJudge){.an = an,
+                         .knobs = knobs,
+                         .scratch = {.seen = marks_new(an->scratch, an->fn->blocks.n)},
+                         .memory = memory,
+                         .explains = explains};
 }
 
 static void remember_uniform(ThreadJudge *j)
