@@ -56,13 +56,13 @@ wheel: lib $(PTXOPT)
 	$(Q)mv $(BUILD)/wheel/*.whl $(BUILD)
 
 #: make release          build/release/ptxopt: optimized as one program, by what it does on the examples; equal sources, equal bytes
-# What differs from run to run is fixed: seeds, the order of counts, the folder. The first build counts, the second one uses the counts.
+# What differs from run to run is fixed: seeds, folders, and the addresses of the program that counts, on which some counts depend.
 RELEASE  = $(BUILD)/release
 TRAINED  = -flto -ffile-prefix-map=$(CURDIR)=. -frandom-seed=$$@ -fprofile-update=single -fprofile-reproducible=serial
 release:
 	$(Q)rm -rf $(RELEASE)
 	$(Q)$(MAKE) BUILD=$(RELEASE) AR=gcc-ar CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-generate' $(RELEASE)/ptxopt
-	$(Q)for file in examples/*.ptx; do $(RELEASE)/ptxopt -O2 $$file -o /dev/null || exit 1; done
+	$(Q)for file in examples/*.ptx; do setarch -R $(RELEASE)/ptxopt -O2 $$file -o /dev/null || exit 1; done
 	$(Q)$(MAKE) BUILD=$(RELEASE) AR=gcc-ar CFLAGS='$(CFLAGS) $(TRAINED) -fprofile-use -fprofile-partial-training -Wno-missing-profile' $(RELEASE)/ptxopt
 
 #: make uninstall        removes what install put there
