@@ -125,10 +125,10 @@ worth: all tools
 	@PHASE='$(PHASE)' WITH='$(WITH)' sh tests/worth.sh
 
 #: make limits           bounds of effort and size: what each bounds, the answer beyond, and how often files reach it [CORPUS=..]
-limits: $(BENCH)
+limits: $(BENCH) $(BUILD)/ptxrun $(BUILD)/ptxopt-prove
 	@$(MAKE) BUILD=$(BUILD)/limits CPPFLAGS=-DPTXOPT_LIMITS $(BUILD)/limits/tests/limits/count.o
 	@$(MAKE) BUILD=$(BUILD)/limits CPPFLAGS=-DPTXOPT_LIMITS LDFLAGS="-no-pie -Wl,--wrap=_exit $(BUILD)/limits/tests/limits/count.o" $(BUILD)/limits/ptxopt
-	@PTXBIG=$(BUILD)/ptxbig BUILD=$(BUILD)/limits sh tests/limits.sh
+	@PTXBIG=$(BUILD)/ptxbig TOOLS=$(BUILD) BUILD=$(BUILD)/limits sh tests/limits.sh
 
 #: make bench            time, memory and how they grow, each beside its target; beside ptxas where it is at hand
 bench: all $(BENCH)

@@ -2,12 +2,13 @@
 # Every named bound of the optimizer, from tests/limits/limits.txt: what it bounds, what the answer beyond it is, and in how many
 # runs it is reached. A run is a file of CORPUS (folders) at -O3, an example, a shape of the linear suite at 3,000 blocks, a case of
 # tests/run.sh, or a kernel that tests/limits/shapes.awk makes for some bounds: these must be reached.
-# usage: [BUILD=build/limits] [CORPUS=FOLDER...] tests/limits.sh
+# usage: [BUILD=build/limits] [TOOLS=build] [CORPUS=FOLDER...] tests/limits.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/lib.sh
 . tests/lib.sh
 WORK=$BUILD/work/limits
+TOOLS=${TOOLS:-build} # ptxrun and ptxopt-prove, as they are built otherwise
 rm -rf "$WORK"
 mkdir -p "$WORK"
 
@@ -23,13 +24,25 @@ for shape in $("${PTXBIG:-build/ptxbig}" shapes); do
     echo "$WORK/$shape.ptx"
 done | on linear
 # shape:file.bound, which the shape must reach.
-made='affine:affine.c.DEFINITIONS_MAX facts:facts.c.CHAIN hoist:hoist.c.HOIST_LIMIT hops:clean_up.c.HOPS ladder:exits.c.SWEEPS
-    names:hoist.c.HOIST_NAMES regions:loop.c.REGION_STEPS shift:miscounted.c.PASSES steps:values.c.STEPS'
-for shape in $made; do
-    awk -v shape="${shape%:*}" -f tests/limits/shapes.awk >"$WORK/${shape%:*}.ptx"
-    echo "$WORK/${shape%:*}.ptx"
+made="affine:affine.c.DEFINITIONS_MAX facts:facts.c.CHAIN hoist:hoist.c.HOIST_LIMIT hops:clean_up.c.HOPS ladder:exits.c.SWEEPS
+    names:hoist.c.HOIST_NAMES regions:loop.c.REGION_STEPS shift:miscounted.c.PASSES steps:values.c.STEPS above:site_profit.c.LOAD_LOOKED_AT
+    barred:reach.c.CLOSURE_LIMIT barred:step.c.ITERATIONS barred:step.c.MOST_CALLS branches:dependence.c.BRANCHES_MAX clones:jump_threading.c.BUDGET
+    exits:candidates.c.DOMINATORS_LOOKED_AT leaving:reconverge_before.c.WALK lifetimes:lifetimes.c.LIFETIME_STEPS
+    points:reconverge_decided.c.POINTS renamed:splice.c.RENAME_LIMIT rounds:bases.c.FACT_ROUNDS tall:hoist.c.REGION_BLOCKS
+    walked:iterations.c.WALKED within:exits.c.BLOCKS_EACH"
+shapes=$(for shape in $made; do echo "${shape%:*}"; done | sort -u)
+for shape in $shapes; do
+    awk -v shape="$shape" -f tests/limits/shapes.awk >"$WORK/$shape.ptx"
+    echo "$WORK/$shape.ptx"
 done | on made
-rm -f "$WORK"/*.ptx
+# Beyond a bound the output does what the input does: it is run, and nothing is refuted.
+for shape in $shapes; do
+    "$BUILD/ptxopt" -O3 --verify-each "$WORK/$shape.ptx" -o "$WORK/$shape.out" 2>"$WORK/said" &&
+        "$TOOLS/ptxrun" --compare "$WORK/$shape.ptx" "$WORK/$shape.out" tests/limits/made.launch >>"$WORK/said" &&
+        { "$TOOLS/ptxopt-prove" "$WORK/$shape.ptx" "$WORK/$shape.out" >>"$WORK/said" || [ $? = 2 ]; } ||
+        { echo "fail: $shape: its output is not right: $(tail -1 "$WORK/said")" >&2; exit 1; }
+done
+rm -f "$WORK"/*.ptx "$WORK"/*.out
 PTXOPT_BOUNDS=$(pwd)/$WORK/cases sh tests/run.sh >/dev/null
 
 awk -v work="$WORK/" '

@@ -84,28 +84,27 @@ static bool find_step(const AffineLoop *in, RegId reg, const Instr *def, u64 *su
 
 /* ---- sums ---------------------------------------------------------------------------------------------------------- */
 
-static bool add_term(Affine *to, RegId reg, u64 factor)
+/* Each term is a definition that is looked at, and so is each sum of two. */
+_Static_assert(DEFINITIONS_MAX < 2 * AFFINE_TERMS + 1, "a value has no more terms than there is room for");
+
+static void add_term(Affine *to, RegId reg, u64 factor)
 {
     u32 k = 0;
     while (k < to->terms && to->term[k].reg != reg)
         k++;
-    if (BEYOND(AFFINE_TERMS, k == AFFINE_TERMS))
-        return false;
+    assert(k < AFFINE_TERMS);
     if (k == to->terms)
         to->term[to->terms++] = (AffineTerm){reg, 0};
     to->term[k].factor += factor;
-    return true;
 }
 
-/* Adds x * factor to `to`; false: there are too many terms. */
-static bool add_value(Affine *to, const Affine *x, u64 factor)
+/* Adds x * factor to `to`. */
+static void add_value(Affine *to, const Affine *x, u64 factor)
 {
     to->start += x->start * factor;
     to->step += x->step * factor;
     for (u32 k = 0; k < x->terms; k++)
-        if (!add_term(to, x->term[k].reg, x->term[k].factor * factor))
-            return false;
-    return true;
+        add_term(to, x->term[k].reg, x->term[k].factor * factor);
 }
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
@@ -134,17 +133,25 @@ static bool product_value(AffineSearch *s, const Instr *i, u32 bits, Affine *val
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
     if (a->kind == OPND_IMM)
         SWAP(a, b);
-    Affine x;
-    if (b->kind != OPND_IMM || !operand_value(s, i, a, bits, &x) || !add_value(value, &x, (u64)b->value))
+    Affine x, y;
+    bool adds = i->op->opcode != OPC_MUL;
+    if (b->kind != OPND_IMM || !operand_value(s, i, a, bits, &x) ||
+        (adds && !operand_value(s, i, instr_operand(i, 3), bits, &y)))
         return false;
-    return i->op->opcode == OPC_MUL || (operand_value(s, i, instr_operand(i, 3), bits, &x) && add_value(value, &x, 1));
+    add_value(value, &x, (u64)b->value);
+    if (adds)
+        add_value(value, &y, 1);
+    return true;
 }
 
 static bool sum_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     Affine a, b;
-    return operand_value(s, i, instr_operand(i, 1), bits, &a) && operand_value(s, i, instr_operand(i, 2), bits, &b) &&
-           add_value(value, &a, 1) && add_value(value, &b, i->op->opcode == OPC_ADD ? 1 : (u64)-1);
+    if (!operand_value(s, i, instr_operand(i, 1), bits, &a) || !operand_value(s, i, instr_operand(i, 2), bits, &b))
+        return false;
+    add_value(value, &a, 1);
+    add_value(value, &b, i->op->opcode == OPC_ADD ? 1 : (u64)-1);
+    return true;
 }
 
 /* Finds the low bits of a conversion, which are those of its source, as many as both have. */
@@ -177,7 +184,10 @@ static bool result_value(AffineSearch *s, const Instr *i, u32 bits, Affine *valu
     case OPC_SHL: {
         const Operand *by = instr_operand(i, 2);
         bool known = by->kind == OPND_IMM && by->value >= 0 && by->value < (i64)bits;
-        return known && operand_value(s, i, instr_operand(i, 1), bits, &x) && add_value(value, &x, (u64)1 << by->value);
+        if (!known || !operand_value(s, i, instr_operand(i, 1), bits, &x))
+            return false;
+        add_value(value, &x, (u64)1 << by->value);
+        return true;
     }
     default: return false;
     }
@@ -189,8 +199,10 @@ static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affi
     if (register_bits(at->block->fn, reg) < bits || BEYOND(DEFINITIONS_MAX, s->left == 0))
         return false;
     s->left--;
-    if (loop_is_invariant(s->in->loop, reg))
-        return add_term(value, reg, 1);
+    if (loop_is_invariant(s->in->loop, reg)) {
+        add_term(value, reg, 1);
+        return true;
+    }
     const Instr *def = affine_only_write(s->in, reg);
     if (!def)
         return false;
@@ -199,7 +211,8 @@ static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affi
     if (find_step(s->in, reg, def, &step)) {
         value->step = step;
         value->start = before ? step : 0;
-        return add_term(value, reg, 1);
+        add_term(value, reg, 1);
+        return true;
     }
     return before && result_value(s, def, bits, value);
 }

@@ -8,7 +8,7 @@
 
 enum {
     LEADERS = 16, /* the most phis of a block that others are compared with */
-    FACT_ROUNDS = 4,
+    FACT_ROUNDS = 4, /* the values are computed so often */
     LIVE_STEPS = 256,
     USES_LOOKED_AT = 64
 };
@@ -242,7 +242,7 @@ static bool find_phi_facts(Bases *s, const Block *b)
 static void find_expressions(Bases *s)
 {
     bool any = true;
-    for (u32 round = 0; any && WITHIN(FACT_ROUNDS, round < FACT_ROUNDS); round++) {
+    for (u32 round = 1; any; round++) {
         if (s->a)
             linear_values_free(s->a);
         any = false;
@@ -254,7 +254,7 @@ static void find_expressions(Bases *s)
                                                     .max_depth = s->max_depth,
                                                     .phis = &s->phis,
                                                     .phi_facts = s->phi_facts.v});
-        for (u32 pre = 1; pre <= s->listing->dom->count && round + 1 < FACT_ROUNDS; pre++)
+        for (u32 pre = 1; pre <= s->listing->dom->count && WITHIN(FACT_ROUNDS, round < FACT_ROUNDS); pre++)
             any |= s->listing->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->listing->dom->by_pre[pre]);
     }
 }

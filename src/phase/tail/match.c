@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/bound.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/tail/dependence.h"
@@ -14,8 +13,6 @@
 #include "transform/condition.h"
 
 #define UNPAIRED UINT32_MAX
-/* The most instructions of a loop's test: the comparison, and those that write its operands. */
-#define LOOP_TEST_PARTS 8
 
 const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_NONE] = {"DeclinedShort", "merging them saves too little"},
@@ -62,9 +59,10 @@ typedef struct Pairings {
     VecU32 paired;    /* registers of kept that have an entry */
 } Pairings;
 
-/* Instructions of the kept block of which the tail must hold all or none. */
+/* Instructions of the kept block of which the tail must hold all or none: the comparison, and those that write its operands. No
+ * instruction that writes a predicate reads seven registers. */
 typedef struct LoopTestParts {
-    const Instr *part[LOOP_TEST_PARTS];
+    const Instr *part[8];
     u32 parts;
 } LoopTestParts;
 
@@ -396,7 +394,7 @@ static bool is_part(const Matcher *m, const Instr *i)
 
 static void add_part(Matcher *m, const Instr *i)
 {
-    if (i && !is_part(m, i) && WITHIN(LOOP_TEST_PARTS, m->test.parts < LOOP_TEST_PARTS))
+    if (i && !is_part(m, i) && m->test.parts < COUNT_OF(m->test.part))
         m->test.part[m->test.parts++] = i;
 }
 
