@@ -17,14 +17,14 @@ typedef VEC(char *) Words; /* of a command line */
 /* Large elements begin with few: a module may have very many functions and scopes, with one of a kind each. */
 #define VEC_FIRST(vec) (sizeof *(vec)->v > 48 ? 2 : sizeof *(vec)->v > 8 ? 8 : 32)
 
-#define vec_reserve(vec, count)                                                                                 \
-    do {                                                                                                        \
-        u32 vec_need_ = (count);                                                                                \
-        if (vec_need_ > (vec)->cap) {                                                                           \
-            u32 vec_cap_ = (vec)->cap ? (vec)->cap * ((vec)->cap < 64 ? 4 : 2) : VEC_FIRST(vec);                    \
-            (vec)->cap = vec_cap_ < vec_need_ ? vec_need_ : vec_cap_;                                           \
-            (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v);                            \
-        }                                                                                                       \
+#define vec_reserve(vec, count)                                                                  \
+    do {                                                                                         \
+        u32 vec_need_ = (count);                                                                 \
+        if (vec_need_ > (vec)->cap) {                                                            \
+            u32 vec_cap_ = (vec)->cap ? (vec)->cap * ((vec)->cap < 64 ? 4 : 2) : VEC_FIRST(vec); \
+            (vec)->cap = vec_cap_ < vec_need_ ? vec_need_ : vec_cap_;                            \
+            (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v);             \
+        }                                                                                        \
     } while (0)
 
 #define vec_push(vec, item)               \

@@ -205,7 +205,11 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
-    Prover p = {.arena = &own, .options = options, .plan = a->plan, .threads.callees = pair->callees, .outcome = {.verdict = &verdict, .arena = arena}};
+    Prover p = {.arena = &own,
+                .options = options,
+                .plan = a->plan,
+                .threads.callees = pair->callees,
+                .outcome = {.verdict = &verdict, .arena = arena}};
     prove_init(&p);
     prove_pair(&p, pair);
     if (p.notes.promise && !p.outcome.failed) {

@@ -11,16 +11,16 @@ enum {
     CALLEE_TOUCHES = 2,  /* accesses memory that other threads see, or reads time */
     CALLEE_BARRIER = 4,  /* may hold a barrier, or end the thread */
     CALLEE_ANYTHING = 7,
-    CALLEE_KNOWN = 8,       /* the bits above say what it does */
-    CALLEE_OPEN = 16,       /* what it calls is looked at, and may call it */
+    CALLEE_KNOWN = 8,        /* the bits above say what it does */
+    CALLEE_OPEN = 16,        /* what it calls is looked at, and may call it */
     CALLEE_REPLACEABLE = 32, /* another module may hold its body */
-    CALLEE_EXPORTED = 64    /* other modules may call it */
+    CALLEE_EXPORTED = 64     /* other modules may call it */
 };
 
 /* What all proofs of one pair of texts share, so that no proof walks over a text. */
 struct Callees {
     const Module *module[2];
-    u8 *of[2];  /* by SymId of a function */
+    u8 *of[2];        /* by SymId of a function */
     bool see_threads; /* something in BEFORE sees who executes it, or calls what may */
 };
 

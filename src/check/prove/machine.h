@@ -17,9 +17,9 @@ typedef struct Machine {
     ProveGraph g;
     Function *fn;
     ProveSide side;
-    Term *reg;        /* by RegId; CARRY_REG: the carry; 0: not known here */
-    FnvMap names;     /* by SymId: a name that both texts share, made on demand */
-    FnvMap named;     /* by such a name: the first SymId that was given it */
+    Term *reg;    /* by RegId; CARRY_REG: the carry; 0: not known here */
+    FnvMap names; /* by SymId: a name that both texts share, made on demand */
+    FnvMap named; /* by such a name: the first SymId that was given it */
     VEC(Undo) undo;
     const char *fault;   /* what cannot be modelled, or was used without a value */
     BitSet in_use;       /* registers that an asynchronous operation may use until a wait; no word: there are none */

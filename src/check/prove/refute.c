@@ -84,7 +84,10 @@ bool prove_refute(Pair *pair, const ProveOptions *options, ProveVerdict *verdict
 {
     for (u64 seed = 1; seed <= REPLAYS; seed++) {
         Arena own = {0};
-        Prover p = {.arena = &own, .options = options, .threads.callees = pair->callees, .outcome = {.verdict = verdict, .arena = arena}};
+        Prover p = {.arena = &own,
+                    .options = options,
+                    .threads.callees = pair->callees,
+                    .outcome = {.verdict = verdict, .arena = arena}};
         prove_init(&p);
         bool refuted = refute_by(&p, pair, seed * 0x9e3779b97f4a7c15u);
         prove_free(&p);

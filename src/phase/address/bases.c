@@ -7,7 +7,7 @@
 #include "target/ptxas.h"
 
 enum {
-    LEADERS = 16, /* the most phis of a block that others are compared with */
+    LEADERS = 16,    /* the most phis of a block that others are compared with */
     FACT_ROUNDS = 4, /* the values are computed so often */
     LIVE_STEPS = 256,
     USES_LOOKED_AT = 64
