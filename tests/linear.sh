@@ -1,7 +1,7 @@
 #!/bin/sh
 # Time and memory grow no faster than the function: of every shape that ptxbig knows, ten times as many blocks take at most
 # thirty times the CPU time and fifteen times the memory (caches cost some; what is quadratic takes a hundred times as
-# much). usage: [BUILD=build] [SHAPES=...] tests/linear.sh
+# much). Modules of tests/bench/modules.awk likewise, by ptxopt and ptxopt-prove. usage: [BUILD=build] [SHAPES=...] tests/linear.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
@@ -37,6 +37,50 @@ for shape in ${SHAPES:-$("$BUILD/ptxbig" shapes)}; do
     done
     echo "$verdict" >>"$LOG"
 done
+
+# module TOOL RUNS N: `seconds kilobytes status` for a module of N parts.
+module()
+{
+    for change in 0 1; do awk -v kind="$shape" -v n="$3" -v change=$change -f tests/bench/modules.awk >"$WORK/in$change.ptx"; done
+    case $1 in
+    ptxopt) "$BUILD/measure" "$2" "$BUILD/ptxopt" -O3 "$WORK/in0.ptx" -o "$WORK/out.ptx" ;;
+    ptxopt-prove) "$BUILD/measure" "$2" "$BUILD/ptxopt-prove" "$WORK/in0.ptx" "$WORK/in1.ptx" ;;
+    esac
+}
+
+# `pass TOOL,SHAPE`, or what is wrong. MOST: what the larger one may hold beside the 2 MB of any process, in times its text, or
+# both texts of a proof.
+judge_module()
+{
+    echo "$1,$shape $(module "$1" 9 "$3") $(module "$1" 3 $((10 * $3))) $(cat "$WORK/in0.ptx" "$([ "$1" = ptxopt ] && echo /dev/null || echo "$WORK/in1.ptx")" | wc -c)" | awk -v most="$2" '
+        $4 || $7 { print "fail " $1 ": exit status " $4 ", " $7; next }
+        $5 > 30 * ($2 > 0.005 ? $2 : 0.005) { print "fail " $1 ": " $2 " seconds, and " $5 " for ten times as many parts"; next }
+        ($6 - 2000) * 1024 > most * $8 { print "fail " $1 ": " $6 " kB for a text of " $8 " bytes"; next }
+        { print "pass " $1 }'
+}
+
+# try TOOL MOST N SHAPE...
+try()
+{
+    tool=$1 most=$2 parts=$3
+    shift 3
+    for shape; do
+        for again in 1 2 3; do
+            verdict=$(judge_module "$tool" "$most" "$parts")
+            case $verdict in pass*) break ;; esac
+        done
+        echo "$verdict" >>"$LOG"
+    done
+}
+
+if [ -z "${SHAPES:-}" ]; then
+    try ptxopt 20 1000 calls_deep calls_wide calls_around calls_twice kernels variables scopes_beside labels labels_apart spaghetti registers \
+        parameters locations initializer debug
+    try ptxopt 25 1000 table search
+    try ptxopt 60 1000 functions prototypes
+    try ptxopt 130 1000 table_of_four
+    try ptxopt-prove 20 400 calls_deep calls_wide calls_around calls_twice search
+fi
 
 # says SHAPE BLOCKS PHASE TEXT: where a phase stops at a bound, a remark tells.
 says()
