@@ -41,8 +41,8 @@ fi
 case_ 'completion for bash' 'printf "%s\n" ". \"$TOP/src/use/integration/completions/ptxopt.bash\"" "COMP_WORDS=(\"$BUILD/ptxopt\" --skip); COMP_CWORD=1; compopt() { :; }; _ptxopt; echo \"\${COMPREPLY[*]}\"" \
         "COMP_WORDS=(\"$BUILD/ptxopt\" --no-); _ptxopt; echo \"\${COMPREPLY[*]}\"" >try; bash try >said; [ "$(head -1 said)" = --skip-function= ]; grep -q "no-tail-merge-hoist" said'
 case_ 'completion for bash: values, and the other programs' 'printf "%s\n" ". \"$TOP/src/use/integration/completions/ptxopt.bash\"" "PATH=$BUILD:\$PATH; compopt() { :; }; ask() { COMP_WORDS=(\"\$@\"); COMP_CWORD=\$((\$# - 1)); COMPREPLY=(); _ptxopt; echo \"\${COMPREPLY[*]}\"; }" \
-        "ask ptxopt --disable = sw" "ask ptxopt --enable = layout,tail" "ask ptxopt --assume = 1" "ask ptxopt --prove = " "ask ptxopt-report --for" "ask ptxopt-report --format = ht" >try; bash try >said; cat said
-    printf "%s\n" switch-lowering layout,tail-merge 1d-blocks "report revert strict" --format= html | cmp - said'
+        "ask ptxopt --disable = sw" "ask ptxopt --enable = layout,tail" "ask ptxopt --assume = 1" "ask ptxopt --prove = " "ask ptxopt-report --for" "ask ptxopt-report --format = ht" "ask ptxopt-ptxas --tail-merge-s" "ask ptxopt-cicc --skip" >try; bash try >said; cat said
+    printf "%s\n" switch-lowering layout,tail-merge 1d-blocks "report revert strict" --format= html --tail-merge-size= --skip-function= | cmp - said'
 python=$BUILD/clients/venv/bin/python
 [ -x "$python" ] && "$python" -c 'import build' 2>/dev/null || python=python3
 if "$python" -c 'import build, venv' 2>/dev/null && top_make wheel PYTHON="$python" >"$WORK/wheel.log" 2>&1; then

@@ -170,7 +170,7 @@ static bool is_inside(Arena *arena, const char *folder, const char *toolkit)
 static const char *link_front(Arena *arena, const char *bin)
 {
     const char *self = real_path(arena, "/proc/self/exe");
-    return self ? make_link(arena, self, join(arena, bin, "ptxas")) : failed(arena, "find", "/proc/self/exe");
+    return self ? make_link(arena, self, join(arena, bin, "ptxas")) : failed(arena, "find", "ptxopt");
 }
 
 /* ptxas.real comes first: by that a shadow is known, also one that was not finished. */

@@ -1,9 +1,12 @@
 # Completion for bash: the options are what the program's own help prints, the phases what --list-phases prints.
 _ptxopt_options()
 {
-    local help=--help
-    [[ ${1##*/} == ptxopt ]] && help=--help-hidden
-    "$1" $help 2>/dev/null |
+    local program=$1 help=--help
+    case ${1##*/} in
+    ptxopt) help=--help-hidden ;;
+    ptxopt-ptxas | ptxopt-cicc) program=ptxopt help=--help-hidden ;; # in front of `--` stand options of ptxopt
+    esac
+    "$program" $help 2>/dev/null |
         sed -n 's/^  \(-[a-zA-Z]\), /\1 /; s/^  *\(-[a-zA-Z] \)\{0,1\}--\[no-\]\([a-z0-9-]*\).*/--\2 --no-\2/p; t
             s/^  *\(-[a-zA-Z] \)\{0,1\}\(--[a-z0-9-]*=\{0,1\}\).*/\1\2/p; s/^  \(-[oO]\).*/\1/p'
 }
@@ -50,4 +53,4 @@ _ptxopt()
         COMPREPLY=($(compgen -f -- "$word"))
     fi
 }
-complete -o filenames -F _ptxopt ptxopt ptxopt-report ptxopt-prove ptxopt-reduce ptxopt-ptxas
+complete -o filenames -F _ptxopt ptxopt ptxopt-report ptxopt-prove ptxopt-reduce ptxopt-ptxas ptxopt-cicc

@@ -1,8 +1,13 @@
 # Completion for fish: the options are what the program's own help prints, the phases what --list-phases prints.
 function __ptxopt_options
     set -l help --help
-    test $argv[1] = ptxopt; and set help --help-hidden
-    $argv[1] $help 2>/dev/null | string match -rg '^  (?:-[a-zA-Z], )?(--[a-z0-9-]+)'
+    set -l program $argv[1]
+    switch $program
+        case ptxopt ptxopt-ptxas ptxopt-cicc # in front of -- the fronts take options of ptxopt
+            set program ptxopt
+            set help --help-hidden
+    end
+    $program $help 2>/dev/null | string match -rg '^  (?:-[a-zA-Z], )?(--[a-z0-9-]+)'
 end
 function __ptxopt_phases
     ptxopt --list-phases 2>/dev/null | string match -rg '^([a-z-]+)'
@@ -10,7 +15,7 @@ end
 function __ptxopt_promises
     ptxopt --help-hidden 2>/dev/null | sed -n '/^Promises/,/^$/s/^  \([a-z0-9-]*\).*/\1/p'
 end
-for program in ptxopt ptxopt-report ptxopt-prove ptxopt-reduce ptxopt-ptxas
+for program in ptxopt ptxopt-report ptxopt-prove ptxopt-reduce ptxopt-ptxas ptxopt-cicc
     complete -c $program -a "(__ptxopt_options $program)"
 end
 complete -c ptxopt -s o -r -d 'write the result to this file'
