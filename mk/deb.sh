@@ -29,6 +29,12 @@ pack()
     { echo 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/'
       echo 'Upstream-Name: ptxopt'; echo; echo 'Files: *'; echo 'Copyright: the ptxopt contributors'
       echo 'License: Apache-2.0 WITH LLVM-exception'; sed 's/^$/./; s/^/ /' LICENSE; } >"$root/usr/share/doc/$1/copyright"
+    printf '%s (%s) unstable; urgency=medium\n\n  * CHANGELOG.md of the source says what changed.\n\n -- ptxopt maintainers <ptxopt@users.noreply.github.com>  %s\n' \
+        "$1" "$version" "$(LC_ALL=C date -u -R -d "@$time")" | gzip -9n >"$root/usr/share/doc/$1/changelog.gz"
+    find "$root/usr/share/man" -type f -exec gzip -9n {} +
+    find "$root/usr/share/man" -type l | while read -r link; do
+        ln -s "$(readlink "$link").gz" "$link.gz" && rm "$link"
+    done
     find "$root" -exec touch -h -d "@$time" {} +
     SOURCE_DATE_EPOCH=$time dpkg-deb --root-owner-group -b "$root" "$to/$1_${version}_$machine.deb" >/dev/null
     echo "$to/$1_${version}_$machine.deb"

@@ -27,8 +27,8 @@ case_ 'make dist: a static program that runs on its own' 'top_make dist; cp "$BU
 case_ 'make dist: the same bytes again' 'sleep 1; top_make dist; cmp "$BUILD"/ptxopt-*-linux-*.tar.gz first.tgz'
 if command -v dpkg-deb >/dev/null; then
     case_ 'make deb' 'top_make deb; dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Package: ptxopt"; dpkg-deb --contents "$BUILD"/ptxopt_*.deb >list
-        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/bin/ptxopt-reduce "usr/lib/.*linux-gnu/libptxopt.so.1" "usr/lib/.*linux-gnu/libptxopt-preload.so" usr/share/man/man1/ptxopt-cicc.1 usr/share/bash-completion/completions/ptxopt usr/share/doc/ptxopt/copyright; do grep -q "\./$f\>" list; done; not grep -q "include/ptxopt.h" list
-        dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Depends: libc6 (>= 2"; dpkg-deb --info "$BUILD"/ptxopt-dev_*.deb | grep -q "Depends: ptxopt (= "; dpkg-deb --contents "$BUILD"/ptxopt-dev_*.deb >list; for f in include/ptxopt.h "linux-gnu/libptxopt.a" "linux-gnu/libptxopt.so ->" man3/ptxopt.3 pkgconfig/ptxopt.pc; do grep -q "$f" list; done
+        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/bin/ptxopt-reduce "usr/lib/.*linux-gnu/libptxopt.so.1" "usr/lib/.*linux-gnu/libptxopt-preload.so" usr/share/man/man1/ptxopt-cicc.1.gz usr/share/doc/ptxopt/changelog.gz usr/share/bash-completion/completions/ptxopt usr/share/doc/ptxopt/copyright; do grep -q "\./$f\>" list; done; not grep -q "include/ptxopt.h" list
+        dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Depends: libc6 (>= 2"; dpkg-deb --info "$BUILD"/ptxopt-dev_*.deb | grep -q "Depends: ptxopt (= "; dpkg-deb --contents "$BUILD"/ptxopt-dev_*.deb >list; for f in include/ptxopt.h "linux-gnu/libptxopt.a" "linux-gnu/libptxopt.so ->" man3/ptxopt.3.gz pkgconfig/ptxopt.pc; do grep -q "$f" list; done
         dpkg-deb -x "$BUILD"/ptxopt_*.deb x; x/usr/bin/ptxopt --version; cp "$BUILD"/ptxopt_*.deb a; top_make deb; cmp a "$BUILD"/ptxopt_*.deb'
 else
     echo 'skip make deb: dpkg-deb is not at hand'
