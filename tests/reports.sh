@@ -85,6 +85,8 @@ if [ -z "$PTXAS" ]; then
     skip_without_ptxas 'what the reports say'
 else
     export REAL="$PTXAS"
+    case_ 'without a demangler, names of C++ stay as they are' 'for l in libstdc++.so.6 libc++abi.so.1; do echo none >$l; done; sed "s/merge_pass/_Z4passPKii/g" "$TOP/examples/merge_sort.clang.ptx" >x.ptx; LD_LIBRARY_PATH=$PWD exits 0 report --ptxas="$REAL" --format=html x.ptx -o r; grep -q "_Z4passPKii" r; not grep -q "pass(int const" r; well_formed r
+        exits 0 report --ptxas="$REAL" --format=html x.ptx -o r; [ -z "$(ldconfig -p 2>/dev/null | grep libstdc++.so.6)" ] || grep -q "pass(int const\*, int)" r'
     if command -v script >/dev/null; then
         case_ 'a terminal is shown how far it is, and nothing else is' 'script -qec "$BUILD/ptxopt-report --ptxas=$REAL in.ptx -o o" /dev/null >said </dev/null; says "ptxopt-report: in.ptx: 2 of 2 texts assembled"; exits 0 report --ptxas="$REAL" in.ptx -o p; [ ! -s said ]'
     else

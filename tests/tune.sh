@@ -151,6 +151,8 @@ not_worse() { "$REAL" -arch=sm_75 "$1" -o old.cubin; "$REAL" -arch=sm_75 "$2" -o
 {
 case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --tune=./none in.ptx -o o; says "--tune names .\./none.*no program that can be run"; [ ! -e o ]'
 case_ 'so is ptxopt itself' 'ln -s "$BUILD/ptxopt" shadow; exits 1 ptxopt --tune=./shadow in.ptx -o o; says "ptxopt itself"'
+case_ 'levers take numbers within their limits' 'for o in max-registers=256 max-registers=x max-registers= min-ctas=33 min-ctas=-1 rolled=x unrolled=1.5 unrolled=; do exits 1 ptxopt --levers-$o in.ptx -o o; says "error: --levers-${o%%=*} takes a number"; [ ! -e o ]; done; exits 1 ptxopt --block-size=1025 in.ptx -o o; says "block-size takes a number from 0 to 1024"
+    for o in max-registers=0 min-ctas=0 rolled=0 unrolled=0; do exits 0 ptxopt --levers-$o in.ptx -o o; cmp o want.ptx; done'
 case_ 'a decision sets nothing unsafe' 'for o in --assume-in-bounds --ignore-call-safety --assume-in-b "-O3 --ignore-call-safety"; do bad_line "k 0123456789abcdef: $o" "[0-9]*" "--[a-z-]* is unsafe"; done
     bad_line "k 0123456789abcdef: --ignore-exits" 21 ".--ignore-exits. is neither"; bad_line "k 0123456789abcdef: --assume=in-bounds" 21 ".--assume=in-bounds. is neither"; echo "k 0123456789abcdef: -O1 --enable=stride-unroll" >d; exits 0 ptxopt --tuned=d in.ptx -o o; echo "k 0123456789abcdef: --no-assume-in-bounds --assume-1d-blocks" >d; exits 0 ptxopt --tuned=d in.ptx -o o; echo "k 0123456789abcdef: --assume-in-bounds" >d; exits 0 ptxopt --assume-in-bounds --tuned=d in.ptx -o o'
 case_ 'nor does it promise a block size, even a smaller one' 'bad_line "k 0123456789abcdef: --block-size=64" 21 "--block-size is unsafe"; exits 1 ptxopt --block-size=128 --tuned=d in.ptx -o o; says "is unsafe"
