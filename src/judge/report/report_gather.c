@@ -391,7 +391,7 @@ const char *report_verdict_name(ReportVerdict verdict)
 char *report_run_name(Report *report, const ReportFile *file, u32 run)
 {
     const ReportRun *r = &report->runs.v[run];
-    const char *arch = r->arch ? r->arch : file ? file->arch[run] : "target of the file";
+    const char *arch = r->arch ? r->arch : file ? file->arch[run] : "for the target of each file";
     return arena_printf(&report->arena, "ptxas %s %s", r->release, arch);
 }
 
