@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 STRIDES=$(pwd)/examples/strides.nvcc.ptx
 RECORD=$(pwd)/src/judge/guard/record.def
+THREADED=$(pwd)/tests/phase/jump-threading/always_decided.ptx
 WORK=$BUILD/work/guard
 unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH PTXOPT_LIMIT
 rm -rf "$WORK"
@@ -95,6 +96,10 @@ case_ 'phases of a good record: ptxas is not asked, unless by --guard=all' 'exit
     exits 0 front ./ptxas sample.ptx -o o; runs 1; grep -q "^/dev/fd" calls; rm calls; for all in "--guard=all --guard=./ptxas" "--guard=./ptxas --guard=all"; do FAKE=crash exits 0 ptxopt $all sample.ptx -o o; cmp o sample.ptx; runs 2; rm calls; done
     FAKE=garbage PTXOPT_GUARD=all exits 0 front ./ptxas sample.ptx -o o; runs 3'
 case_ 'the record is of -O2 as it is: knobs, lists of phases and other levels are asked about' 'for o in -O3 -O1 --phases=clean-up --jump-threading-threshold=7 --assume=1d-blocks; do FAKE=crash exits 0 ptxopt $o --guard=./ptxas sample.ptx -o o; cmp o sample.ptx; runs 2; rm calls; done; exits 0 ptxopt --disable=tail-merge --guard=./ptxas sample.ptx -o o; [ ! -e calls ]'
+# good PHASE...: by the record, each made less than 1 % worse, even if the next kernel were.
+good() { for phase; do awk -F'[(,)]' -v phase="\"$phase\"" '$1 == "RECORD" && $2 == phase { good = ($5 + 1) * 100 < $3 } END { exit !good }' "$RECORD" || return; done; }
+case_ 'the record decides whom ptxas is asked about' 'sed "/^.. EXPECT/,\$d" "$THREADED" >t.ptx; ptxopt t.ptx -o p; not cmp -s p t.ptx; ptxopt --guard=./ptxas t.ptx -o o; if good clean-up jump-threading; then [ ! -e calls ]; else [ -e calls ]; fi
+    rm -f calls; ptxopt --guard=./ptxas in.ptx -o o; if good clean-up tail-merge; then [ ! -e calls ]; else [ -e calls ]; fi; good clean-up; not good tail-merge; not good nonsense; sed "s/\(\"clean-up\", [0-9]*, [0-9]*, \)[0-9]*/\1 99/" "$RECORD" >r; RECORD=r; not good clean-up'
 case_ 'the record names phases' 'ptxopt --list-phases >phases; sed -n "s/^RECORD(\"\\([a-z-]*\\)\", .*/\\1/p" "$RECORD" >names; [ "$(wc -l <names)" -ge 10 ]; for p in $(cat names); do grep -q "^ *$p " phases; done'
 case_ 'cicc: no ptxas runs anyway, and none is asked' 'printf "#!/bin/sh\ncp in.ptx \"\$3\"\n" >cicc; chmod +x cicc; PTXOPT_PTXAS=./ptxas exits 0 timeout 60 "$BUILD/ptxopt-cicc" ./cicc x -o o; cmp o want.ptx; [ ! -e calls ]
     FAKE=crash PTXOPT_PTXAS=./ptxas PTXOPT_GUARD=on exits 0 timeout 60 "$BUILD/ptxopt-cicc" ./cicc x -o o; cmp o in.ptx; runs 2'
