@@ -291,11 +291,12 @@ bool block_can_join(const Block *a, const Block *b)
 /* Repeats the .loc that b starts with at the seam, where another one is in force. */
 static void join_locs(Block *a, Block *b)
 {
-    const Instr *loc = b->loc, *before = a->last ? a->last->kind == INSTR_LOC ? a->last : instr_loc(a->last) : a->loc;
-    bool starts_with_loc = b->first && b->first->kind == INSTR_LOC;
-    if (!loc || starts_with_loc || (before && before->text.beg == loc->text.beg))
+    const Instr *loc = b->loc, *last = a->last;
+    if (!loc || (b->first && b->first->kind == INSTR_LOC))
         return;
-    insert_after(a, a->last, instr_clone(a->fn, loc));
+    const Instr *before = !last ? a->loc : last->kind == INSTR_LOC ? last : instr_loc(last);
+    if (!before || before->text.beg != loc->text.beg)
+        insert_after(a, a->last, instr_clone(a->fn, loc));
 }
 
 /* Moves b's items to a's scope, and makes that the parent of scopes inside b. */

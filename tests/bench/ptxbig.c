@@ -566,6 +566,39 @@ static const Shape shapes[] = {
      "\tld.local.u64 \t%rd2, [d_#];\n"
      "\tst.global.u64 \t[%rd1+8], %rd2;\n",
      "", ""},
+    {"slots_of_nests", 4, /* local variables that two loops, one in the other, fill */
+     "\t.local .align 8 .b8 \td_#[32];\n"
+     "\tmov.u32 \t%r#1, 0;\n"
+     "$L_row_#:\n"
+     "\tmov.u32 \t%r#2, 0;\n"
+     "$L_cell_#:\n"
+     "\tmad.lo.s32 \t%r#3, %r#1, 2, %r#2;\n"
+     "\tmul.wide.u32 \t%rd2, %r#3, 8;\n"
+     "\tmov.u64 \t%rd3, d_#;\n"
+     "\tadd.s64 \t%rd3, %rd3, %rd2;\n"
+     "\tst.local.u64 \t[%rd3], %rd1;\n"
+     "\tadd.s32 \t%r#2, %r#2, 1;\n"
+     "\tsetp.ne.s32 \t%p#1, %r#2, 2;\n"
+     "\t@%p#1 bra \t$L_cell_#;\n"
+     "\tadd.s32 \t%r#1, %r#1, 1;\n"
+     "\tsetp.ne.s32 \t%p#2, %r#1, 2;\n"
+     "\t@%p#2 bra \t$L_row_#;\n"
+     "\tld.local.u64 \t%rd2, [d_#];\n"
+     "\tst.global.u64 \t[%rd1+8], %rd2;\n",
+     "", ""},
+    {"strides", 2, /* loops with their steps in a register, which divide by what they do not change */
+     "\tmov.u32 \t%r#1, %tid.x;\n"
+     "$L_loop_#:\n"
+     "\tdiv.u32 \t%r#2, %r#1, %r1;\n"
+     "\tmul.wide.u32 \t%rd2, %r#2, 4;\n"
+     "\tadd.s64 \t%rd2, %rd1, %rd2;\n"
+     "\tld.global.u32 \t%r#3, [%rd2];\n"
+     "\tadd.s32 \t%s0, %s0, %r#3;\n"
+     "\tadd.s32 \t%r#1, %r#1, %r2;\n"
+     "\tsetp.lt.s32 \t%p#1, %r#1, %r1;\n"
+     "\t@%p#1 bra \t$L_loop_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %s0;\n",
+     "", ""},
     {"latches", 1, /* a loop with a division for each branch back to its start */
      "$L_loop_#:\n\trem.u32 \t%r#1, %r1, %r2;\n\tadd.s32 \t%r3, %r3, %r#1;\n", "",
      "\tadd.s32 \t%r1, %r1, 1;\n\tsetp.eq.s32 \t%p#1, %r1, %r3;\n\t@%p#1 bra \t$L_loop_0;\n"},
