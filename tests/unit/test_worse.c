@@ -855,6 +855,29 @@ static void spills_against_warps(void **state)
     assert_int_equal(worse(&many, &plain), 0);
 }
 
+/* So are a variable in local memory that went, and the warps that its registers cost. */
+static void local_memory_against_warps(void **state)
+{
+    (void)state;
+    Made accesses[40];
+    for (int i = 0; i < 40; i++)
+        accesses[i] = i < 39 ? REFILL(15) : LEAVE;
+    MadeKernel variable = {.code = accesses, .count = 40}, no_cheaper = variable;
+    MadeKernel registers = KERNEL(LOAD_TO(0), FFMA_AFTER(0), STORE(2), LEAVE);
+    variable.registers = 56;
+    registers.registers = 64;
+    assert_int_equal(worse(&variable, &registers), 0);
+    no_cheaper.registers = 64;
+    assert_int_equal(worse(&variable, &no_cheaper), WORSE_WARPS);
+    registers.registers = 255;
+    assert_int_equal(worse(&variable, &registers), WORSE_WARPS);
+    variable.registers = 32;
+    assert_int_equal(worse(&registers, &variable), 0); /* four times the warps */
+    MadeKernel slow = variable;
+    registers.registers = 64;
+    assert_int_equal(worse(&registers, &slow) & WORSE_CYCLES, WORSE_CYCLES);
+}
+
 /* A few cycles that nobody could measure are not worse; with more instructions they are. */
 static void dead_band(void **state)
 {
@@ -990,6 +1013,7 @@ int main(void)
         cmocka_unit_test(warps_by_barriers),
         cmocka_unit_test(warps_of_dynamic_shared_memory),
         cmocka_unit_test(spills_against_warps),
+        cmocka_unit_test(local_memory_against_warps),
         cmocka_unit_test(dead_band),
         cmocka_unit_test(wait_before_loop),
         cmocka_unit_test(exit_of_loop_changes),

@@ -6,7 +6,7 @@
 #include "judge/machine/spread.h"
 #include "judge/machine/uniform_counter.h"
 
-static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned long *loads)
+static void add_local(const SassInstr *instr, unsigned long *stores, unsigned long *loads)
 {
     if (instr->class == SASS_STL)
         *stores += instr->width;
@@ -29,7 +29,7 @@ void sass_add_spills(const SassCode *code, const CubinFunction *function, unsign
 {
     if (!function->notes_spills || may_have_lost_notes(code)) {
         for (size_t i = 0; i < code->count; i++)
-            add_spill(&code->instrs[i], stores, loads);
+            add_local(&code->instrs[i], stores, loads);
         return;
     }
     size_t count = cubin_spills(function, NULL);
@@ -39,9 +39,17 @@ void sass_add_spills(const SassCode *code, const CubinFunction *function, unsign
         if (offsets[i] < function->begin || offsets[i] >= function->end || offsets[i] % SASS_BYTES)
             continue;
         SassInstr instr = sass_decode(function->code + offsets[i], offsets[i], sm);
-        add_spill(&instr, stores, loads);
+        add_local(&instr, stores, loads);
     }
     mem_free(offsets);
+}
+
+static unsigned long count_local(const SassCode *code)
+{
+    unsigned long bytes = 0;
+    for (size_t i = 0; i < code->count; i++)
+        add_local(&code->instrs[i], &bytes, &bytes);
+    return bytes;
 }
 
 static unsigned count_resizes(const SassCode *code)
@@ -75,6 +83,7 @@ bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
         unit->count++;
         unit->instructions += code->count;
         unit->uniform_counters += sass_uniform_counters(code, part, cubin->sm);
+        unit->local += count_local(code);
         unit->resizes += count_resizes(code);
         sass_add_spills(code, part, cubin->sm, &unit->spilled_stores, &unit->spilled_loads);
     }

@@ -13,6 +13,7 @@ typedef struct Unit {
     size_t count;
     unsigned long instructions;
     unsigned long spilled_stores, spilled_loads; /* bytes */
+    unsigned long local;                         /* bytes of all accesses to local memory, those too */
     unsigned uniform_counters;                   /* judge/machine/uniform_counter.h */
     unsigned resizes;                            /* USETMAXREG: setmaxnreg that ptxas obeys */
 } Unit;

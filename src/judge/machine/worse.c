@@ -92,18 +92,20 @@ static void count_cycles(Moved *moved, const Unit *before, const Unit *after)
     arena_free(&arena);
 }
 
-/* Whether one of spills and warps gains and the other loses. */
-static bool trades_spills_for_warps(const Moved *m)
+/* Whether one of local memory and warps gains and the other loses. */
+static bool trades_local_for_warps(const Moved *m)
 {
-    if (m->warps_unknown || m->warps[0] == m->warps[1] || m->spilled[0] == m->spilled[1])
+    if (m->warps_unknown || m->warps[0] == m->warps[1] || m->local[0] == m->local[1])
         return false;
-    return (m->spilled[1] < m->spilled[0]) == (m->warps[1] < m->warps[0]);
+    return (m->local[1] < m->local[0]) == (m->warps[1] < m->warps[0]);
 }
+
+static bool is_slower_for_scheduler(const Moved *m) { return m->scheduler[1] > CYCLES_WORSE * m->scheduler[0]; }
 
 /* Those of the two rules that are broken. */
 static unsigned weigh_spills_and_warps(const Moved *m)
 {
-    bool decides = !trades_spills_for_warps(m) || m->scheduler[1] > CYCLES_WORSE * m->scheduler[0];
+    bool decides = !trades_local_for_warps(m) || is_slower_for_scheduler(m);
     bool more_spills = m->spilled[1] > m->spilled[0], fewer_warps = !m->warps_unknown && m->warps[1] < m->warps[0];
     return (decides && more_spills ? WORSE_SPILLS : 0u) | (decides && fewer_warps ? WORSE_WARPS : 0u);
 }
@@ -114,8 +116,6 @@ static unsigned weigh_cycles_and_instructions(Moved *m)
     bool more_cycles = m->cycles[1] > CYCLES_WORSE * m->cycles[0];
     bool more_instructions = m->instructions[1] > m->instructions[0];
     m->is_in_dead_band = more_cycles && !more_instructions && m->cycles[1] <= m->cycles[0] + DEAD_BAND;
-    if (trades_spills_for_warps(m))
-        return 0;
     return (more_cycles && !m->is_in_dead_band ? WORSE_CYCLES : 0u) |
            (!fewer_cycles && more_instructions ? WORSE_INSTRUCTIONS : 0u);
 }
@@ -127,7 +127,10 @@ static void apply_rules(Judgement *j)
     bool same_cycles = m->cycles[1] <= CYCLES_SAME * m->cycles[0];
     bool more_warps = !m->warps_unknown && m->warps[1] > m->warps[0];
     bool obeys = m->resizes[1] && !m->resizes[0];
-    j->worse = weigh_spills_and_warps(m) | weigh_cycles_and_instructions(m);
+    unsigned cycles = weigh_cycles_and_instructions(m);
+    j->worse = weigh_spills_and_warps(m);
+    if (!trades_local_for_warps(m) || (!j->worse && is_slower_for_scheduler(m)))
+        j->worse |= cycles;
     if (obeys)
         j->worse = m->spilled[1] > m->spilled[0] ? WORSE_SPILLS : 0;
     if (m->resizes[0] && !m->resizes[1])
@@ -148,6 +151,7 @@ void worse_judge(Judgement *j, const Unit *before, const Unit *after)
         j->moved.uniform_counters[i] = unit[i]->uniform_counters;
         j->moved.resizes[i] = unit[i]->resizes;
         j->moved.spilled[i] = unit[i]->spilled_stores + unit[i]->spilled_loads;
+        j->moved.local[i] = unit[i]->local;
         j->moved.registers[i] = unit[i]->function->registers;
         j->moved.shared[i] = (unsigned long)unit[i]->function->shared;
         j->moved.barriers[i] = unit[i]->function->barriers;

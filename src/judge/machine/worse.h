@@ -16,9 +16,9 @@
  * Where ptxas did not obey setmaxnreg before, and does now, a block takes the registers that the author has shared out among its warps.
  * Only wrong counters and spills make that worse.
  *
- * If one of spills and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes more
- * than 1 % longer for each warp. It takes for one warp of w what its instructions need to issue, or a w-th of its cycles if
- * that is more.
+ * If one of local memory and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes
+ * more than 1 % longer for each warp. Local memory holds spills, and variables that may become registers. A scheduler takes for
+ * one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
  *
  * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
  * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
@@ -43,7 +43,7 @@ enum { WORSE_RULES = 6 };
 
 /* The figures that may move: before and after. */
 typedef struct Moved {
-    unsigned long instructions[2], spilled[2], registers[2], shared[2], barriers[2];
+    unsigned long instructions[2], spilled[2], local[2], registers[2], shared[2], barriers[2];
     unsigned long uniform_counters[2]; /* that serve lanes of different ways */
     unsigned long resizes[2];          /* instructions of setmaxnreg */
     unsigned warps[2];                 /* for the size of block that loses most of them */
