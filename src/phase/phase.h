@@ -77,7 +77,8 @@ struct PhaseRun {
     VEC(Declined) declined; /* in this iteration; the runner reports these if it is the last one */
     FnvMap said;            /* by instruction and remark: what phase_missed_once() has reported */
     u32 origins;            /* the largest Instr.origin when the first iteration began */
-    u32 *spent; /* what the phase has spent of its budget for the function in all rounds, in a unit of its own */
+    u32 *spent;  /* what the phase has spent of its budget for the function in all rounds, in a unit of its own */
+    u32 *copied; /* machine instructions of the copies of the function's loops, of all phases in all rounds */
     PhaseSink *sink;
 };
 

@@ -55,6 +55,7 @@ static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
     u32 *seen = mem_zalloc(sizeof *seen * runner->sequence.n); /* by place in the sequence */
     u32 spent[PHASE_COUNT] = {0};
     runner->spent = spent;
+    runner->copied = 0;
     runner->calls = 0;
     bool ok = run_sequence(runner, fn, an, seen);
     mem_free(seen);

@@ -30,6 +30,7 @@ typedef struct Runner {
     Original *original;           /* what it was; NULL: nothing is compared with that */
     const Summaries *summaries;   /* of the module's functions */
     u32 *spent;                   /* by phase: what it has spent of its budget for the current function */
+    u32 copied;                   /* machine instructions of the copies of the current function's loops */
     u32 phase;                    /* the phase that runs */
     u32 calls;                    /* calls of phases on the current function in this pass */
     u32 pass;                     /* number of the pass over the module */

@@ -108,6 +108,7 @@ static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *
         .kept = kept,
         .origins = fn->edits.origins,
         .spent = &runner->spent[phase],
+        .copied = &runner->copied,
         .sink = &runner->sink,
     };
 }

@@ -30,7 +30,7 @@ features()
     fault-merge-seen | fault-late-test) echo --features=warp,seen ;;
     fault-table-groups) echo --features=warp,seen,table,jumps ;;
     fault-division-*) echo --features=division,loop,memory ;;
-    fault-split-lanes) echo --features=barrier,loop,call ;;
+    fault-split-lanes) echo --features=barrier,loop,call,memory ;;
     fault-local-*) echo --features=local,guard,loop ;;
     fault-version-lanes) echo --features=warp,seen,version,call ;;
     fault-range-lanes) echo --features=warp,seen,range,call ;;

@@ -13,26 +13,43 @@ enum {
         3 /* over copies, from their end: chains of unread instructions go in one, unless blocks are out of order */
 };
 
-/* ---- dead instructions of the copy ------------------------------------------------------------------------------------- */
+/* ---- what an iteration passes through ---------------------------------------------------------------------------------- */
 
-static bool is_among(Instr *const *v, u32 n, const Instr *i)
+static void visit(Analyses *an, const Loop *loop, LoopBody *body, Block *b)
 {
-    for (u32 k = 0; k < n; k++)
-        if (v[k] == i)
-            return true;
-    return false;
+    if (!loop_contains(an_loops(an), loop, b)) {
+        body->has_exit = true;
+        return;
+    }
+    for (u32 k = 0; k < body->blocks; k++)
+        if (body->block[k] == b)
+            return;
+    if (body->blocks == LOOP_BLOCKS)
+        body->full = true;
+    else
+        body->block[body->blocks++] = b;
 }
+
+void loop_body_find(Analyses *an, const Loop *loop, Instr *compare, LoopBody *body)
+{
+    *body = (LoopBody){.latch = loop->latches[0], .compare = compare};
+    visit(an, loop, body, loop->header);
+    for (u32 k = 0; k < body->blocks; k++) {
+        Block *b = body->block[k];
+        if (b == body->latch)
+            continue;
+        body->has_exit |= block_leaves_function(an->fn, b);
+        for_each_cfg_edge(succ, cfg_succs(an->fn, b))
+            visit(an, loop, body, succ.v->block);
+    }
+}
+
+/* ---- dead instructions of the copy ------------------------------------------------------------------------------------- */
 
 static bool lacks(const LoopDropped *d, const Instr *i)
 {
-    return is_among(d->dead, d->deads, i) || is_among(d->step, d->steps, i);
-}
-
-/* Whether i is the branch of a check, which is not copied. */
-static bool is_check(const LoopChecks *checks, const Instr *i)
-{
-    for (u32 k = 0; k < checks->checks; k++)
-        if (block_terminator(checks->check[k].block) == i)
+    for (u32 k = 0; k < d->deads; k++)
+        if (d->dead[k] == i)
             return true;
     return false;
 }
@@ -41,7 +58,7 @@ static bool is_check(const LoopChecks *checks, const Instr *i)
 typedef struct CopyPlan {
     Analyses *an;
     const Loop *loop;
-    const LoopChecks *checks;
+    const LoopBody *body;
     LoopDropped *dropped;
     FnvMap reads; /* by register: how often the copied blocks read it */
 } CopyPlan;
@@ -70,64 +87,38 @@ static bool is_live_after(Analyses *an, const Loop *loop, RegId reg)
     return live_in(live, loop->header, reg) || live_out(live, latch, reg);
 }
 
-/* Whether the late computation of the latch's predicate reads reg. */
-static bool is_read_late(const LoopChecks *checks, const LoopDropped *d, RegId reg)
-{
-    for (u32 k = 0; d->late && k < checks->chained; k++)
-        if (instr_reads(checks->chain[k], reg))
-            return true;
-    return false;
-}
-
 static bool is_dead(const CopyPlan *plan, const Instr *i)
 {
-    const LoopChecks *checks = plan->checks;
+    const Instr *compare = plan->body->compare;
+    bool late = plan->dropped->late, of_latch = i == compare;
     if (i->kind != INSTR_OP || !op_is_pure(i->op) || op_has(i->op, OPF_CARRY_OUT) || instr_reads_volatile_register(i))
         return false;
-    bool of_latch = is_among(checks->chain, checks->chained, i);
-    if (of_latch && !plan->dropped->late)
+    if (of_latch && !late)
         return false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (is_read(plan, i, w.reg) || (!of_latch && is_read_late(checks, plan->dropped, w.reg)) ||
+        if (is_read(plan, i, w.reg) || (!of_latch && late && instr_reads(compare, w.reg)) ||
             (!of_latch && is_live_after(plan->an, plan->loop, w.reg)))
             return false;
     return true;
 }
 
-/* Whether i adds plus or minus a power of two to a register that nothing else in the copy reads. */
-static bool is_dead_step(const CopyPlan *plan, Instr *i)
-{
-    RegId of;
-    i64 by;
-    if (!affine_is_step(i, &of, &by) || affine_definition(plan->an, plan->loop, of) != i)
-        return false;
-    u64 size = by < 0 ? 0 - (u64)by : (u64)by;
-    return size && !(size & (size - 1)) && !is_read(plan, i, of);
-}
-
 /* Whether the latch's predicate can be computed at the end of its block. */
-static bool may_be_late(const Loop *loop, const LoopChecks *checks)
+static bool may_be_late(const LoopBody *body)
 {
-    for (u32 k = 0; k < checks->chained; k++)
-        for (const Instr *i = checks->chain[k]->next; i; i = i->next)
-            for (RegWalk w = reg_walk(checks->chain[k]); next_read(&w);)
-                if (i->kind == INSTR_OP && instr_writes(i, w.reg))
-                    return false;
-    return block_terminator(loop->latches[0]) && checks->chained;
+    for (const Instr *i = body->compare->next; i; i = i->next)
+        for (RegWalk w = reg_walk(body->compare); next_read(&w);)
+            if (i->kind == INSTR_OP && instr_writes(i, w.reg))
+                return false;
+    return block_terminator(body->latch) != NULL;
 }
 
 /* Leaves the instruction out of the copy if nobody reads its result there; answers whether it did. */
-static bool drop(CopyPlan *plan, Instr *i, bool steps)
+static bool drop(CopyPlan *plan, Instr *i)
 {
     LoopDropped *d = plan->dropped;
-    if (lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
+    if (lacks(d, i) || d->deads == LOOP_DROPPED || !is_dead(plan, i))
         return false;
-    if (is_dead(plan, i))
-        d->dead[d->deads++] = i;
-    else if (steps && is_dead_step(plan, i))
-        d->step[d->steps++] = i;
-    else
-        return false;
+    d->dead[d->deads++] = i;
     count_reads(plan, i, (u64)-1);
     return true;
 }
@@ -144,13 +135,20 @@ static bool is_unread(Analyses *an, const Loop *loop, FnvMap *reads, const Instr
     return true;
 }
 
-void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u32 n)
+/* How often the copies read each register. */
+static FnvMap reads_of(Block *const *copy, u32 n)
 {
     FnvMap reads = {0};
     for (u32 k = 0; k < n; k++)
         for_each_instr(i, copy[k])
             for (RegWalk w = reg_walk(i); next_read(&w);)
                 ++*fnvmap_at(&reads, w.reg);
+    return reads;
+}
+
+void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u32 n)
+{
+    FnvMap reads = reads_of(copy, n);
     for (u32 round = 0; round < DROP_ROUNDS; round++)
         for (u32 k = n; k-- > 0;)
             for (Instr *i = copy[k]->last, *before; i; i = before) {
@@ -164,19 +162,58 @@ void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u
     fnvmap_free(&reads);
 }
 
-void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *d)
+/* Adds `by` so many times to a register. */
+static void build_steps(const Builder *at, RegId reg, u32 bits, i64 by, Operand many)
 {
-    CopyPlan plan = {.an = an, .loop = loop, .checks = checks, .dropped = d};
-    *d = (LoopDropped){.late = may_be_late(loop, checks)};
-    for (u32 k = 0; k < checks->blocks; k++)
-        for_each_instr(i, checks->block[k])
-            if (i->kind == INSTR_OP && !is_check(checks, i))
+    u64 size = by < 0 ? 0 - (u64)by : (u64)by;
+    bool shifts = !(size & (size - 1));
+    Type type = bits_type(bits);
+    if (bits == 64) {
+        OpParts widen = {.type = {TYPE_U64, TYPE_U32}};
+        many = many.kind == OPND_IMM ? build_integer((u64)many.value & UINT32_MAX, 64, false)
+                                     : register_operand(build_unary(at, OPC_CVT, widen, TYPE_B64, many));
+    }
+    if (size > 1) {
+        Operand times = shifts ? build_integer((u64)__builtin_ctzll(size), 32, false) : build_integer(size, bits, false);
+        OpParts parts = {.type = {shifts ? type : unsigned_type(bits)}, .low = !shifts};
+        many = register_operand(build_binary(at, shifts ? OPC_SHL : OPC_MUL, parts, type, many, times));
+    }
+    Operand slots[] = {register_operand(reg), register_operand(reg), many};
+    build(at, by < 0 ? OPC_SUB : OPC_ADD, (OpParts){.type = {signed_type(bits)}}, slots, 3);
+}
+
+void loop_copy_join_steps(Analyses *an, const Loop *loop, Block *const *copy, u32 n, Operand many, const Builder *at)
+{
+    FnvMap reads = reads_of(copy, n);
+    for (u32 k = 0; k < n; k++)
+        for (Instr *i = copy[k]->first, *next; i; i = next) {
+            RegId of;
+            i64 by;
+            next = i->next;
+            if (!affine_is_step(i, &of, &by) || !by || operand_plain_register(instr_operand(i, 0)) != of ||
+                !affine_definition(an, loop, of) || *fnvmap_at(&reads, of) > 1)
+                continue;
+            u32 bits = i->op->sem.bits;
+            instr_remove(i);
+            if (is_live_after(an, loop, of))
+                build_steps(at, of, bits, by, many);
+        }
+    fnvmap_free(&reads);
+}
+
+void loop_copy_plan(Analyses *an, const Loop *loop, const LoopBody *body, LoopDropped *d)
+{
+    CopyPlan plan = {.an = an, .loop = loop, .body = body, .dropped = d};
+    *d = (LoopDropped){.late = may_be_late(body)};
+    for (u32 k = 0; k < body->blocks; k++)
+        for_each_instr(i, body->block[k])
+            if (i->kind == INSTR_OP && i != block_terminator(body->latch))
                 count_reads(&plan, i, 1);
     for (bool more = true; more;) {
         more = false;
-        for (u32 k = 0; k < checks->blocks; k++)
-            for_each_instr(i, checks->block[k])
-                more |= drop(&plan, i, steps);
+        for (u32 k = 0; k < body->blocks; k++)
+            for_each_instr(i, body->block[k])
+                more |= drop(&plan, i);
     }
     fnvmap_free(&plan.reads);
 }
@@ -205,13 +242,28 @@ bool loop_may_hold_twice(const Analyses *an, const Instr *i)
            e.barrier == BARRIER_NONE && !instr_reads_volatile_register(i);
 }
 
+bool loop_stops(const Instr *i)
+{
+    return i->kind == INSTR_OP && (i->op->opcode == OPC_TRAP || i->op->opcode == OPC_BRKPT || op_has(i->op, OPF_CALL));
+}
+
+bool loop_is_failure(const Function *fn, const Block *b)
+{
+    if (!cfg_single_pred(fn, b))
+        return false;
+    for_each_instr(i, b)
+        if (loop_stops(i))
+            return true;
+    return false;
+}
+
 bool loop_copy_may(Analyses *an, const Loop *loop)
 {
     return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
            loop_is_short(loop, LOOP_WALKED);
 }
 
-LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
+LoopSize loop_copy_size(Analyses *an, const LoopBody *c, const LoopDropped *d)
 {
     LoopSize size = {.branches = 0};
     for (u32 k = 0; k < c->blocks; k++)
@@ -224,7 +276,7 @@ LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
             size.accesses += i->op->mem != MEM_NONE;
             size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, an->summaries);
         }
-    size.branches -= c->checks;
+    size.branches--;
     return size;
 }
 
@@ -294,7 +346,7 @@ static bool depends_on_some(Analyses *an, const LoopBranches *b, LoopLanes *lane
     return false;
 }
 
-const char *loop_lanes_forbid_branches(Analyses *an, const LoopBranches *b, LoopLanes *lanes)
+const char *loop_lanes_forbid(Analyses *an, const LoopBranches *b, LoopLanes *lanes)
 {
     if (!lanes->asked)
         find_lanes(an, lanes);
@@ -309,20 +361,12 @@ const char *loop_lanes_forbid_branches(Analyses *an, const LoopBranches *b, Loop
     return NULL;
 }
 
-const char *loop_lanes_forbid(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
-{
-    Block *check[LOOP_CHECKS];
-    for (u32 k = 0; k < c->checks; k++)
-        check[k] = c->check[k].block;
-    return loop_lanes_forbid_branches(an, &(LoopBranches){check, check, c->checks, c->checks, false}, lanes);
-}
-
 /* ---- the copy ------------------------------------------------------------------------------------------------------------- */
 
-Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b)
+Block *loop_copy_of(const LoopBody *body, Block *const *copy, const Block *b)
 {
-    for (u32 k = 0; k < checks->blocks; k++)
-        if (checks->block[k] == b)
+    for (u32 k = 0; k < body->blocks; k++)
+        if (body->block[k] == b)
             return copy[k];
     return NULL;
 }
@@ -340,44 +384,35 @@ static Block *copy_block(Block *b, const LoopDropped *d)
     return copy;
 }
 
-void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Block *after, Block *rest,
-                      Block *copy[LOOP_BLOCKS])
+void loop_copy_blocks(const LoopBody *body, const LoopDropped *d, Block *after, Block *rest, Block *copy[LOOP_BLOCKS])
 {
-    for (u32 k = 0; k < checks->blocks; k++) {
-        copy[k] = copy_block(checks->block[k], d);
+    for (u32 k = 0; k < body->blocks; k++) {
+        copy[k] = copy_block(body->block[k], d);
         block_move_after(copy[k], after);
         after = copy[k];
     }
-    for (u32 k = 0; k < checks->checks; k++) {
-        Block *b = loop_copy_of(checks, copy, checks->check[k].block);
-        block_remove_terminator(b);
-        block_set_fall(b, loop_copy_of(checks, copy, checks->check[k].pass));
-    }
-    Block *latch = loop_copy_of(checks, copy, loop->latches[0]);
+    Block *latch = loop_copy_of(body, copy, body->latch);
+    block_remove_terminator(latch);
     block_set_fall(latch, rest);
-    for (u32 k = 0; k < checks->blocks; k++)
-        for (u32 t = 0; t < checks->blocks; t++)
+    for (u32 k = 0; k < body->blocks; k++)
+        for (u32 t = 0; t < body->blocks; t++)
             if (copy[k] != latch)
-                block_redirect(copy[k], checks->block[t], copy[t]);
+                block_redirect(copy[k], body->block[t], copy[t]);
 }
 
-void loop_copy_branch(Analyses *an, const LoopChecks *c, Block *b, RegId guard, bool inverted, Block *to)
+void loop_copy_branch(Analyses *an, const LoopBody *body, Block *b, RegId guard, bool inverted, Block *to)
 {
     block_set_branch(b, guard, inverted, to, false);
-    Instr *branch = block_terminator(b);
-    instr_inherit_origin(an->fn, branch, block_terminator(c->check[0].block), NULL);
-    for (u32 k = 1; k < c->checks; k++)
-        instr_inherit_origin(an->fn, branch, branch, block_terminator(c->check[k].block));
+    instr_inherit_origin(an->fn, block_terminator(b), block_terminator(body->latch), NULL);
 }
 
-void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d, Block *after, Block *rest)
+void loop_copy_end(Analyses *an, const Loop *loop, const LoopBody *body, const LoopDropped *d, Block *after, Block *rest)
 {
-    Block *latch = loop->latches[0];
+    Block *latch = body->latch;
     block_move_after(rest, after);
     build_nounroll(loop->header);
-    for (Instr *i = latch->first; i && d->late; i = i->next)
-        if (is_among(c->chain, c->chained, i))
-            instr_append(rest, instr_clone(an->fn, i));
+    if (d->late)
+        instr_append(rest, instr_clone(an->fn, body->compare));
     const Instr *end = block_terminator(latch);
     block_set_fall(rest, latch->fall);
     if (!end)

@@ -1,20 +1,33 @@
-/* A copy of the blocks of a loop that an iteration passes through. It leaves out what an iteration that is known to
+/* Copies of the blocks of a loop that an iteration passes through. They leave out what an iteration that is known to
  * continue does not need. */
 #ifndef PTXOPT_PHASE_LOOPS_COPY_H
 #define PTXOPT_PHASE_LOOPS_COPY_H
 
-#include "phase/loops/checks.h"
+#include "analysis/loop_test.h"
+#include "phase/phase.h"
+#include "transform/loop_entry.h"
 
 enum {
+    LOOP_BLOCKS = 16,
     LOOP_DROPPED = 64,
     LOOP_WALKED = 512 /* the most blocks and instructions of a loop that is looked at; larger ones are not copied anyway */
 };
 
+/* What an iteration that continues passes through. */
+typedef struct LoopBody {
+    Block *latch;
+    Instr *compare;            /* computes the latch's predicate, in the latch */
+    Block *block[LOOP_BLOCKS]; /* the header first */
+    u32 blocks;
+    bool full;     /* there are more than fit */
+    bool has_exit; /* some of these blocks has another edge out of the loop than the latch's */
+} LoopBody;
+void loop_body_find(Analyses *an, const Loop *loop, Instr *compare, LoopBody *body);
+
 /* Instructions that the copy leaves out. */
 typedef struct LoopDropped {
     Instr *dead[LOOP_DROPPED]; /* nobody reads its result */
-    Instr *step[LOOP_DROPPED]; /* adds plus or minus a power of two to a register; all its steps are made at once */
-    u32 deads, steps;
+    u32 deads;
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
 
@@ -27,9 +40,16 @@ bool loop_copy_may(Analyses *an, const Loop *loop);
  * that execute it in the other. */
 bool loop_may_hold_twice(const Analyses *an, const Instr *i);
 
+/* Whether i traps, or calls a function. */
+bool loop_stops(const Instr *i);
+/* Whether b stops the thread, or calls a function, and one edge alone leads to it, as compilers write for a failed check. */
+bool loop_is_failure(const Function *fn, const Block *b);
+
 /* Removes from copies of blocks of the loop what computes registers that nobody reads: neither the copies, nor the loop, nor what comes
  * after it. Uses AN_LIVE. */
 void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u32 n);
+/* Removes from them steps of registers that they do not read otherwise, and adds so many of each at a place after them. */
+void loop_copy_join_steps(Analyses *an, const Loop *loop, Block *const *copy, u32 n, Operand many, const Builder *at);
 
 /* Which parts of the function depend on which lanes execute them. */
 typedef struct LoopLanes {
@@ -40,17 +60,16 @@ typedef struct LoopLanes {
         dependent; /* edges from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
     Marks seen;    /* scratch, by Block.id */
 } LoopLanes;
-/* Why the loop is not copied, because its checks may divide a warp; NULL: nothing forbids it. *lanes is {0} before the
- * first rewrite; its memory is the arena's. */
-const char *loop_lanes_forbid(Analyses *an, const LoopChecks *checks, LoopLanes *lanes);
-/* The same for a copy that has other branches too. */
+/* Branches that a copy of the loop's blocks lacks, and those that it has. */
 typedef struct LoopBranches {
     Block *const *check; /* whose branches the copy lacks */
     Block *const *block; /* with these, and the branches that it has */
     u32 checks, blocks;
     bool leave; /* some check leaves the loop, so that threads reconverge after the copy that did not before */
 } LoopBranches;
-const char *loop_lanes_forbid_branches(Analyses *an, const LoopBranches *branches, LoopLanes *lanes);
+/* Why the loop is not copied, because these branches may divide a warp; NULL: nothing forbids it. *lanes is {0} before the
+ * first rewrite; its memory is the arena's. */
+const char *loop_lanes_forbid(Analyses *an, const LoopBranches *branches, LoopLanes *lanes);
 
 /* Rewrites one loop, and answers whether it did. It calls loop_copy_begin() right before the rewrite. */
 typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes);
@@ -59,29 +78,27 @@ typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLane
 PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite);
 void loop_copy_begin(Analyses *an);
 
-/* Finds the instructions that the copy does not need once the branches of the checks are gone. steps: whether steps may be
- * left out as well. Uses AN_LIVE. */
-void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
+/* Finds the instructions that the copy does not need once the latch's branch is gone. Uses AN_LIVE. */
+void loop_copy_plan(Analyses *an, const Loop *loop, const LoopBody *body, LoopDropped *dropped);
 
-/* The size of the copy; `branches` does not count those of the checks. */
+/* The size of the copy; `branches` does not count the latch's. */
 typedef struct LoopSize {
     u32 body, accesses, branches;
     bool fixed; /* it holds instructions that may not be copied */
 } LoopSize;
-LoopSize loop_copy_size(Analyses *an, const LoopChecks *checks, const LoopDropped *dropped);
+LoopSize loop_copy_size(Analyses *an, const LoopBody *body, const LoopDropped *dropped);
 
-/* Makes the copies and lays them out after `after`, in the order of checks->block. In the copies checks always pass, and
- * the latch falls through to `rest`. */
-void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after, Block *rest,
+/* Makes the copies and lays them out after `after`, in the order of body->block. The latch falls through to `rest`. */
+void loop_copy_blocks(const LoopBody *body, const LoopDropped *dropped, Block *after, Block *rest,
                       Block *copy[LOOP_BLOCKS]);
 
-Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b);
+Block *loop_copy_of(const LoopBody *body, Block *const *copy, const Block *b);
 
-/* Adds a branch to `to` at the end of b, which stands for all branches of the checks. */
-void loop_copy_branch(Analyses *an, const LoopChecks *checks, Block *b, RegId guard, bool inverted, Block *to);
+/* Adds a branch to `to` at the end of b, which stands for the latch's. */
+void loop_copy_branch(Analyses *an, const LoopBody *body, Block *b, RegId guard, bool inverted, Block *to);
 /* Ends `rest`, the block after the copy's last one, with the latch's test: it leads to the loop, or out of it. The loop
  * gets the pragma nounroll. */
-void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after,
+void loop_copy_end(Analyses *an, const Loop *loop, const LoopBody *body, const LoopDropped *dropped, Block *after,
                    Block *rest);
 
 #endif

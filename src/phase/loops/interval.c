@@ -10,14 +10,23 @@
  * Values of one base differ by constants. If the least of them does not wrap up to the greatest one after the last iteration, none
  * of those between wraps. The least of them is the last one to come to a bound.
  *
- * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound. */
+ * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound.
+ *
+ * A check is to hold from the first iteration on. Let its value rise, and let it be less than the bound before. It is so as long as
+ * k * step is less than their distance: up to there it does not wrap, nor does an extended one whose distance from the end of its own
+ * range is not less. Where the value is not less in the first iteration the distance is 0. A value that goes away from its bound
+ * satisfies the comparison, if it does in the first iteration, until it comes to the end of its range. One that is to be unequal
+ * comes to the bound after as many steps as fit into their distance, if at all, and then for the first time. None of that asks how
+ * often the loop runs. */
 #include "phase/loops/interval.h"
 
 #include "analysis/ranges.h"
 
 enum {
-    LIMITS_MAX = 64,     /* the most different comparisons, and lines of values */
-    OFFSET_MAX = 1 << 16 /* values are apart by less than that */
+    LIMITS_MAX = 64,      /* the most different comparisons, and lines of values */
+    OFFSET_MAX = 1 << 16, /* values are apart by less than that */
+    RUN_MOST =
+        1 << 30 /* the most iterations of a middle part that ends before a check, where their number has to be limited */
 };
 
 #define WAY_MOST (((u64)1 << 31) - 2 * OFFSET_MAX - 1) /* the farthest that a value goes in all iterations */
@@ -142,11 +151,72 @@ const char *loop_interval_add(LoopInterval *in, const SumCompare *v, u32 count)
     return why;
 }
 
+static bool goes_down(const LoopInterval *in, const SumCompare *c)
+{
+    return sem_signed(loop_sum_constant(in->sums, c->value.step), c->value.bits) < 0;
+}
+
+/* Whether the comparison is the more true the farther its value goes. */
+static bool goes_away(const LoopInterval *in, const SumCompare *c)
+{
+    return c->cmp != CMP_NE && cmp_is_below(c->cmp) == goes_down(in, c);
+}
+
+/* Why it is not known for how long the comparison, of a value that changes, holds. */
+static const char *why_no_check(const LoopInterval *in, const SumCompare *c)
+{
+    if (!loop_sum_is_constant(in->sums, c->value.step))
+        return "its value goes in steps that are in a register";
+    i64 step = sem_signed(loop_sum_constant(in->sums, c->value.step), c->value.bits);
+    if (step <= -OFFSET_MAX || step >= OFFSET_MAX)
+        return "its value goes in large steps";
+    if (c->cmp == CMP_EQ || (c->cmp == CMP_NE && c->value.extended))
+        return "it compares for equality";
+    bool half = c->value.extended && c->value.is_signed && !c->is_signed;
+    return half && goes_away(in, c) ? "it compares negative numbers as large ones" : NULL;
+}
+
+static const char *add_check(LoopInterval *in, const SumCompare *c)
+{
+    for (u32 k = 0; k < in->check.n; k++) {
+        const SumCompare *old = &in->check.v[k];
+        if (is_same(old, c) && old->value.step == c->value.step && old->value.extended == c->value.extended &&
+            old->value.is_signed == c->value.is_signed)
+            return NULL;
+    }
+    if (in->check.n == LIMITS_MAX)
+        return "enough others go";
+    vec_push(&in->check, *c);
+    return NULL;
+}
+
+const char *loop_interval_add_check(LoopInterval *in, const SumCompare *v, u32 count)
+{
+    u32 changing = 0;
+    const char *why = NULL;
+    for (u32 k = 0; k < count && !why; k++)
+        if (!is_invariant(in, &v[k])) {
+            changing++;
+            why = why_no_check(in, &v[k]);
+        }
+    if (why || !changing)
+        return why ? why : loop_interval_unchanged;
+    for (u32 k = 0; k < count && !why; k++)
+        why = is_invariant(in, &v[k]) ? add_always(in, &v[k]) : add_check(in, &v[k]);
+    return why;
+}
+
 void loop_interval_free(LoopInterval *in)
 {
     vec_free(&in->line);
     vec_free(&in->limit);
+    vec_free(&in->check);
     vec_free(&in->always);
+}
+
+bool loop_interval_is_counted(const LoopInterval *in)
+{
+    return !in->counter || in->check.n || in->counter->constant > 1 || loop_interval_has(in, true);
 }
 
 bool loop_interval_has(const LoopInterval *in, bool from)
@@ -178,6 +248,8 @@ static Operand pick(Preheader *t, Opcode opcode, u32 bits, bool is_signed, Opera
     }
     if (x.kind == OPND_IMM)
         SWAP(x, y);
+    if (opcode == OPC_MAX && !is_signed && y.kind == OPND_IMM && y.value == 0)
+        return x;
     return sum_emit(&t->sums, bits / 16 - 1, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
 }
 
@@ -200,7 +272,7 @@ static Operand divided(Preheader *t, Operand x, u64 by)
                            preheader_number(shifts ? (u64)__builtin_ctzll(by) : by, 32, false));
 }
 
-/* Finds how often the loop runs, and requires that no value goes farther than WAY_MOST. */
+/* Finds how often the loop runs, and requires that no value of a line goes farther than WAY_MOST. */
 static void build_trips(IntervalBuild *b)
 {
     const LoopCounter *c = b->in->counter;
@@ -209,7 +281,7 @@ static void build_trips(IntervalBuild *b)
         step = b->in->line.v[k].step > step ? b->in->line.v[k].step : step;
     Operand distance = preheader_distance(&b->preheader, true);
     u64 most = (WAY_MOST / step - 1) * c->constant;
-    if (most < UINT32_MAX)
+    if (most < UINT32_MAX && b->in->line.n)
         preheader_require(&b->preheader, distance, CMP_LE, preheader_number(most, 32, false), 32, false);
     b->trips = preheader_apply(&b->preheader, OPC_ADD, 32, divided(&b->preheader, distance, c->constant),
                                preheader_number(1, 32, false));
@@ -267,6 +339,68 @@ static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
     return divided(t, preheader_apply(t, OPC_ADD, 32, way, preheader_number(l->step - 1, 32, false)), l->step);
 }
 
+/* How often the step fits into the way, at most RUN_MOST or the steps of 2^32; up: with what is left as one more. */
+static Operand build_steps(Preheader *t, Operand way, u32 bits, u64 step, bool up)
+{
+    if (bits == 64)
+        way = preheader_low_half(t, pick(t, OPC_MIN, 64, false, way, preheader_number(RUN_MOST, 64, false)));
+    else if (up && step > 1)
+        way = pick(t, OPC_MIN, 32, false, way, preheader_number(RUN_MOST, 32, false));
+    if (up)
+        way = preheader_apply(t, OPC_ADD, 32, way, preheader_number(step - 1, 32, false));
+    return divided(t, way, step);
+}
+
+/* The last number of so many bits in a direction, as one of the compared width. */
+static Operand last_number(u32 bits, bool is_signed, bool down, u32 width)
+{
+    u64 last = down ? preheader_least(bits, is_signed) : preheader_greatest(bits, is_signed);
+    return preheader_number(is_signed ? (u64)sem_signed(last, bits) : last, width, is_signed);
+}
+
+/* Up to where the value of a check may go. */
+static Operand check_end(IntervalBuild *b, const SumCompare *c, bool down, Operand start)
+{
+    Preheader *t = &b->preheader;
+    if (c->cmp == CMP_NE)
+        return sum_build(&t->sums, c->bound);
+    if (goes_away(b->in, c)) {
+        preheader_require(t, start, c->cmp, sum_build(&t->sums, c->bound), c->width, c->is_signed);
+        return last_number(c->value.bits, c->value.extended ? c->value.is_signed : c->is_signed, down, c->width);
+    }
+    IntervalLimit m = {.bound = c->bound, .width = c->width, .is_signed = c->is_signed};
+    m.past = cmp_is_strict(c->cmp) ? 0 : down ? -1 : 1;
+    return pick(t, down ? OPC_MIN : OPC_MAX, c->width, c->is_signed, build_bound(b, &m), start);
+}
+
+/* In how many iterations, from the first one on, the check surely holds. */
+static Operand build_check(IntervalBuild *b, const SumCompare *c)
+{
+    Preheader *t = &b->preheader;
+    i64 by = sem_signed(loop_sum_constant(b->in->sums, c->value.step), c->value.bits);
+    bool down = by < 0, up = c->cmp != CMP_NE && !goes_away(b->in, c);
+    Operand start = sum_build(&t->sums, c->value.start);
+    if (c->value.extended)
+        start = preheader_widen(t, start, c->value.is_signed);
+    Operand end = check_end(b, c, down, start);
+    Operand way = preheader_apply(t, OPC_SUB, c->width, down ? start : end, down ? end : start);
+    if (c->value.extended && up) {
+        end = last_number(32, c->value.is_signed, down, 64);
+        Operand room = preheader_apply(t, OPC_SUB, 64, down ? start : end, down ? end : start);
+        way = pick(t, OPC_MIN, 64, false, way, room);
+    }
+    return build_steps(t, way, c->width, down ? 0 - (u64)by : (u64)by, up);
+}
+
+static void build_checks(IntervalBuild *b)
+{
+    for (u32 k = 0; k < b->in->check.n; k++) {
+        Operand n = build_check(b, &b->in->check.v[k]);
+        bool first = !k && !b->in->counter;
+        b->end[1] = first ? n : pick(&b->preheader, OPC_MIN, 32, false, b->end[1], n);
+    }
+}
+
 static void build_ends(IntervalBuild *b)
 {
     bool any[2] = {false, false};
@@ -281,6 +415,7 @@ static void build_ends(IntervalBuild *b)
         b->end[to] = any[to] ? pick(&b->preheader, to ? OPC_MIN : OPC_MAX, 32, false, b->end[to], at) : at;
         any[to] = true;
     }
+    build_checks(b);
 }
 
 static void require_always(IntervalBuild *b)
@@ -322,20 +457,25 @@ IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const I
     IntervalBuild b = {.in = in, .preheader = preheader_new(in->sums, in->counter, places ? &places->at : NULL)};
     Preheader *t = &b.preheader;
     IntervalEnds ends = {0};
-    build_trips(&b);
-    ends.is_long = build_is(&b, b.trips, CMP_GE, preheader_number(trips, 32, false));
-    t->sums.at = places ? &places->rest : NULL;
+    bool from = loop_interval_has(in, true), to = loop_interval_has(in, false) || in->check.n;
+    if (in->counter)
+        build_trips(&b);
+    if (trips) {
+        ends.is_long = build_is(&b, b.trips, CMP_GE, preheader_number(trips, 32, false));
+        t->sums.at = places ? &places->rest : NULL;
+    }
     require_always(&b);
     build_ends(&b);
     ends.many = preheader_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
-    preheader_require(t, ends.many, CMP_GE, preheader_number(least, 32, true), 32, true);
-    if (loop_interval_has(in, true)) {
+    preheader_require(t, ends.many, CMP_GE, preheader_number(least, 32, true), 32, in->line.n > 0);
+    if (from) {
         ends.begin = build_is(&b, b.end[0], CMP_EQ, preheader_number(0, 32, false));
         ends.last[0] = build_last(&b, b.end[0]);
     }
-    if (loop_interval_has(in, false)) {
+    if (to && in->counter) {
         ends.end = build_is(&b, b.end[1], CMP_EQ, b.trips);
-        ends.last[1] = build_last(&b, b.end[1]);
+        if (!loop_interval_is_counted(in))
+            ends.last[1] = build_last(&b, b.end[1]);
     }
     ends.known = t->all.kind == OPND_REG ? t->all.id : 0;
     ends.cost = t->never ? UINT32_MAX : t->sums.cost;

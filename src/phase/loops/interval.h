@@ -28,9 +28,11 @@ typedef struct IntervalLimit {
 
 typedef struct LoopInterval {
     LoopSums *sums;
-    const LoopCounter *counter; /* its step is a constant */
+    const LoopCounter
+        *counter; /* its step is a constant; NULL: it is not known how often the loop runs, and all are checks */
     VEC(IntervalLine) line;
     VEC(IntervalLimit) limit;
+    SumCompares check;  /* comparisons that are to hold from the first iteration on */
     SumCompares always; /* comparisons of what does not change */
 } LoopInterval;
 
@@ -38,18 +40,23 @@ typedef struct LoopInterval {
  * some of the others may have been added. */
 extern const char *const loop_interval_unchanged; /* the reason where none of them changes in the loop */
 const char *loop_interval_add(LoopInterval *in, const SumCompare *v, u32 count);
+/* Adds comparisons of a check, which is to pass from the first iteration on: NULL, or why it is not known for how long. */
+const char *loop_interval_add_check(LoopInterval *in, const SumCompare *v, u32 count);
 void loop_interval_free(LoopInterval *in);
 /* Whether some comparison holds from some iteration on, or up to one. */
 bool loop_interval_has(const LoopInterval *in, bool from);
+/* Whether these iterations are to be counted down, and not ended by the counter's comparison. */
+bool loop_interval_is_counted(const LoopInterval *in);
 
 /* What is computed in front of the loop. Registers are 0 where the loop does not need them. */
 typedef struct IntervalEnds {
-    RegId is_long;    /* predicate: the loop runs long enough; what follows is computed only where it is true */
+    RegId is_long;    /* predicate: the loop runs long enough; what follows is computed only where it is true; 0: always */
     RegId known;      /* predicate: the iterations are known, and enough; 0: always */
     RegId begin, end; /* predicates: the first of them is the loop's first; the last one is the loop's last */
-    Operand last[2];  /* what the counter's comparison compares right before the first of them, and in the last of them */
-    Operand many;     /* how many they are */
-    u32 cost;         /* machine instructions; UINT32_MAX: there are never enough */
+    Operand last
+        [2]; /* what the counter's comparison compares right before the first of them, and in the last one if not counted */
+    Operand many; /* how many they are */
+    u32 cost;     /* machine instructions; UINT32_MAX: there are never enough */
 } IntervalEnds;
 
 /* Where it is written: the length of the loop, and what is computed for long loops. */
@@ -57,7 +64,7 @@ typedef struct IntervalPlaces {
     Builder at, rest;
 } IntervalPlaces;
 
-/* trips: a loop that runs so often is long. least: so many iterations are enough. NULL: the cost alone is found out. */
+/* trips: a loop that runs so often is long; 0: any. least: so many iterations are enough. NULL: the cost alone is found out. */
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places);
 
 #endif

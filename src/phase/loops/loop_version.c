@@ -83,22 +83,6 @@ static void version_free(Version *v)
 
 static bool is_inside(Analyses *an, const Loop *loop, const Block *b) { return b && loop_contains(an_loops(an), loop, b); }
 
-static bool stops(const Instr *i)
-{
-    return i->kind == INSTR_OP && (i->op->opcode == OPC_TRAP || i->op->opcode == OPC_BRKPT || op_has(i->op, OPF_CALL));
-}
-
-/* Whether b stops the thread, or calls a function, and one edge alone leads to it, as compilers write for a failed check. */
-static bool is_failure(const Analyses *an, const Block *b)
-{
-    if (!cfg_single_pred(an->fn, b))
-        return false;
-    for_each_instr(i, b)
-        if (stops(i))
-            return true;
-    return false;
-}
-
 /* How the thread ends where control leaves the loop for a block. */
 typedef enum Ending { ENDING_NONE, ENDING_RETURN, ENDING_FAILURE } Ending;
 
@@ -124,7 +108,7 @@ static Ending ending_at(const Analyses *an, const Block *b)
         if (!cfg_single_pred(an->fn, b))
             return ends && block_first_op(b) == end ? ending : ENDING_NONE;
         for_each_instr(i, b)
-            if (stops(i))
+            if (loop_stops(i))
                 ending = ENDING_FAILURE;
         if (end || ends)
             return ends ? ending : ENDING_NONE;
@@ -152,9 +136,9 @@ static Block *passing_successor(Analyses *an, const Loop *loop, const Block *b)
             return NULL;
         return stays ? taken : fall;
     }
-    if (!is_inside(an, loop, taken) || is_failure(an, taken) == is_failure(an, fall))
+    if (!is_inside(an, loop, taken) || loop_is_failure(an->fn, taken) == loop_is_failure(an->fn, fall))
         return NULL;
-    return is_failure(an, taken) ? fall : taken;
+    return loop_is_failure(an->fn, taken) ? fall : taken;
 }
 
 /* The successor by which the loop goes on, if the branch may end it; otherwise NULL. */
@@ -388,7 +372,7 @@ static const char *why_not(Analyses *an, Version *v, LoopLanes *lanes)
         check[branches.checks++] = b;
         branches.leave |= !is_inside(an, loop, b->fall) || !is_inside(an, loop, branch_target(block_terminator(b)));
     }
-    return loop_lanes_forbid_branches(an, &branches, lanes);
+    return loop_lanes_forbid(an, &branches, lanes);
 }
 
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
@@ -539,14 +523,14 @@ static int by_gain(const void *a, const void *b)
 static bool rewrite(Analyses *an, PhaseRun *run, Version *v, u64 most)
 {
     const Instr *at = block_terminator(v->check.v[0].block);
-    if (*run->spent + v->size > most) {
+    if (*run->copied + v->size > most) {
         say_kept(run, v, "the copies of loops are as large as --loop-version-size allows");
         return false;
     }
     if (!phase_rewrite_at(run, "LoopVersioned", at, "%u of %u checks left the loop: a test in front of it decides them",
                           v->gone, v->check.n))
         return false;
-    *run->spent += v->size;
+    *run->copied += v->size;
     phase_count(run, "checks", v->gone);
     make_version(an, v);
     return true;

@@ -55,8 +55,8 @@ typedef struct Stride {
     Operand bound; /* the loop continues while `counter cmp bound` holds */
     Cmp cmp;
     Type type;
-    bool is_short;    /* the step is from 1 to SHORT_STEP */
-    LoopChecks latch; /* the latch as the only check */
+    bool is_short; /* the step is from 1 to SHORT_STEP */
+    LoopBody body;
 } Stride;
 
 /* ---- the stride ------------------------------------------------------------------------------------------------------------- */
@@ -120,12 +120,12 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
-    if (s->latch.has_exit)
+    if (s->body.has_exit)
         return "it has a second exit";
     if (!d->late)
         return "its test cannot be repeated after it";
-    LoopSize size = loop_copy_size(an, &s->latch, d);
-    if (s->latch.full || size.branches > BRANCHES_MAX || size.body > PTXAS_UNROLLED_BODY || size.accesses > ACCESSES_MAX)
+    LoopSize size = loop_copy_size(an, &s->body, d);
+    if (s->body.full || size.branches > BRANCHES_MAX || size.body > PTXAS_UNROLLED_BODY || size.accesses > ACCESSES_MAX)
         return "it is large";
     return size.fixed ? "it holds an instruction that must not be copied" : NULL;
 }
@@ -194,13 +194,13 @@ static Operand build_limit(const Builder *at, const Stride *s, Operand *enters)
 static void unroll(Analyses *an, const Loop *loop, const Stride *s, const LoopDropped *d)
 {
     Function *fn = an->fn;
-    const LoopChecks *c = &s->latch;
+    const LoopBody *c = &s->body;
     Block *entry = loop_entry_block(fn, loop), *header = loop->header, *after = entry;
     Block *rest = block_new_like(header, header->loc), *copy[LOOP_BLOCKS], *first = NULL, *last = NULL;
     Builder before = build_at_end(entry);
     Operand enters, limit = build_limit(&before, s, &enters);
     for (u32 k = 0; k < TIMES; k++) {
-        loop_copy_blocks(loop, c, d, after, rest, copy);
+        loop_copy_blocks(c, d, after, rest, copy);
         if (last)
             block_set_fall(last, copy[0]);
         first = first ? first : copy[0];
@@ -241,12 +241,13 @@ static const char *plan(Analyses *an, const Loop *loop, Stride *s, LoopDropped *
     if (why)
         return why;
     s->is_short = step_is_short(an, loop, s);
-    loop_checks_latch(an, loop, s->compare, &s->latch);
-    loop_copy_plan(an, loop, &s->latch, false, dropped);
+    loop_body_find(an, loop, s->compare, &s->body);
+    loop_copy_plan(an, loop, &s->body, dropped);
     why = why_not(an, loop, s, dropped);
-    why = why ? why : loop_lanes_forbid(an, &s->latch, lanes);
+    Block *const latch[] = {loop->latches[0]};
+    why = why ? why : loop_lanes_forbid(an, &(LoopBranches){latch, latch, 1, 1, false}, lanes);
     if (!why && wish != WISH_ALL)
-        why = loop_copies_cost(an, loop, &s->latch, TIMES);
+        why = loop_copies_cost(an, loop, &s->body, TIMES);
     return why || wish != WISH_TOLD ? why : "--enable=stride-unroll would run four iterations at a time";
 }
 

@@ -103,13 +103,13 @@ static const char *why_not(Analyses *an, const Loop *loop, const Whole *w)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
-    if (w->latch.has_exit)
+    if (w->body.has_exit)
         return "it has a second exit";
-    LoopSize size = loop_copy_size(an, &w->latch, &w->dropped);
-    if (w->latch.full || (u64)size.body * w->trips > PTXAS_UNROLLED_ROUNDS)
+    LoopSize size = loop_copy_size(an, &w->body, &w->dropped);
+    if (w->body.full || (u64)size.body * w->trips > PTXAS_UNROLLED_ROUNDS)
         return "its iterations together are large";
-    for (u32 k = 0; k < w->latch.blocks; k++)
-        for_each_instr(i, w->latch.block[k])
+    for (u32 k = 0; k < w->body.blocks; k++)
+        for_each_instr(i, w->body.block[k])
             if (!unroll_may_repeat(an, i))
                 return "it holds what may stand in one place only";
     return NULL;
@@ -125,8 +125,8 @@ bool loop_whole_find(Analyses *an, const Loop *loop, Whole *found, const char **
     found->trips = trips_of(an, loop, i);
     if (!found->trips)
         return false;
-    loop_checks_latch(an, loop, i, &found->latch);
-    loop_copy_plan(an, loop, &found->latch, false, &found->dropped);
+    loop_body_find(an, loop, i, &found->body);
+    loop_copy_plan(an, loop, &found->body, &found->dropped);
     *why = why_not(an, loop, found);
     return true;
 }
@@ -135,12 +135,12 @@ bool loop_whole_find(Analyses *an, const Loop *loop, Whole *found, const char **
 
 void loop_whole_unroll(Analyses *an, const Loop *loop, const Whole *w)
 {
-    const LoopChecks *c = &w->latch;
+    const LoopBody *c = &w->body;
     Block *after = loop_entry_block(an->fn, loop), *last = after, *latch = loop->latches[0], *copy[LOOP_BLOCKS];
     Block *exit =
         branch_target(block_terminator(latch)) == loop->header ? latch->fall : branch_target(block_terminator(latch));
     for (u32 k = 1; k < w->trips; k++) {
-        loop_copy_blocks(loop, c, &w->dropped, after, loop->header, copy);
+        loop_copy_blocks(c, &w->dropped, after, loop->header, copy);
         block_set_fall(last, copy[0]);
         last = loop_copy_of(c, copy, latch);
         after = copy[c->blocks - 1];

@@ -7,8 +7,8 @@
 
 typedef struct Whole {
     Instr *compare;
-    u32 trips;        /* at least 2 */
-    LoopChecks latch; /* the latch as the only check */
+    u32 trips; /* at least 2 */
+    LoopBody body;
     LoopDropped dropped;
 } Whole;
 

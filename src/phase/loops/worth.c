@@ -16,7 +16,7 @@ typedef struct Iteration {
     FnvMap loaded_by; /* by register: whether a load of the iteration decides its value */
 } Iteration;
 
-static u8 written_spaces(Analyses *an, const LoopChecks *c)
+static u8 written_spaces(Analyses *an, const LoopBody *c)
 {
     u8 spaces = 0;
     for (u32 k = 0; k < c->blocks; k++)
@@ -50,7 +50,7 @@ static bool follows_load(Iteration *it, const Instr *i)
     return follows;
 }
 
-static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopChecks *c)
+static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopBody *c)
 {
     Iteration it = {0};
     u8 written = written_spaces(an, c);
@@ -71,7 +71,7 @@ static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopChecks *
 
 /* Whether the copies may take warps: an iteration alone needs more registers than those that cost none, and the loads of the
  * others take a step of them. */
-static bool crowds(Analyses *an, const LoopChecks *c, const Iteration *it, u32 times)
+static bool crowds(Analyses *an, const LoopBody *c, const Iteration *it, u32 times)
 {
     u32 words = 0;
     for (u32 k = 0; k < c->blocks; k++) {
@@ -81,7 +81,7 @@ static bool crowds(Analyses *an, const LoopChecks *c, const Iteration *it, u32 t
     return words + it->loaded > PTXAS_FREE_REGISTERS && (times - 1) * it->loaded >= PTXAS_REGISTER_STEP;
 }
 
-const char *loop_copies_cost(Analyses *an, const Loop *loop, const LoopChecks *c, u32 times)
+const char *loop_copies_cost(Analyses *an, const Loop *loop, const LoopBody *c, u32 times)
 {
     Iteration it = iteration_of(an, loop, c);
     if (it.loads * PTXAS_UNROLLED_LOADED < it.body)

@@ -2,10 +2,10 @@
 #ifndef PTXOPT_PHASE_LOOPS_WORTH_H
 #define PTXOPT_PHASE_LOOPS_WORTH_H
 
-#include "phase/loops/checks.h"
+#include "phase/loops/copy.h"
 
 /* Why `times` copies of an iteration are not expected to pay; NULL: they are. An iteration passes through the blocks of
  * `checks`. Uses AN_DOM and AN_LIVE; linear in the size of these blocks. */
-const char *loop_copies_cost(Analyses *an, const Loop *loop, const LoopChecks *checks, u32 times);
+const char *loop_copies_cost(Analyses *an, const Loop *loop, const LoopBody *checks, u32 times);
 
 #endif

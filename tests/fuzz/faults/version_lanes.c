@@ -3,6 +3,6 @@
 #include "phase/loops/copy.h"
 
 #define phase_loop_version fault_version_lanes
-#define loop_lanes_forbid_branches(an, branches, lanes) ((void)(lanes), (void)(branches), (const char *)NULL)
+#define loop_lanes_forbid(an, branches, lanes) ((void)(lanes), (void)(branches), (const char *)NULL)
 #define instr_may_be_copied(i, summaries) ((void)(summaries), true)
 #include "../../../src/phase/loops/loop_version.c"

@@ -228,7 +228,8 @@ Statement statement_if, statement_short_circuit, statement_correlated, statement
     statement_irreducible, statement_return, statement_bounds_check, statement_jump_cycle, statement_carry_blocks;
 Statement statement_switch, statement_nested_switch, statement_state, statement_select;
 Statement statement_loop, statement_loop_exit, statement_checked_loop, statement_checked_barrier, statement_strided_loop,
-    statement_divided_loop, statement_wrapping_stride, statement_shifted_loop, statement_version, statement_ranged;
+    statement_divided_loop, statement_wrapping_stride, statement_shifted_loop, statement_version, statement_ranged,
+    statement_adjoining;
 Statement statement_barrier, statement_shared, statement_guarded_accesses, statement_split_barrier, statement_warp,
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;

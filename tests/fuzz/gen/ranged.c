@@ -1,8 +1,8 @@
 #include "gen.h"
 
-/* Counted loops with guards on what is counted that do not leave the loop: a store, or more, is executed while numbers lie between
- * two bounds. These are near the first, a middle, or the last iteration, before and after all of them, or at an end of the numbers,
- * where what is compared may wrap. */
+/* Counted loops with guards on what is counted: a store, or more, is executed while numbers lie between two bounds, or the loop is left
+ * where they do not. These are near the first, a middle, or the last iteration, before and after all of them, or at an end of the
+ * numbers, where what is compared may wrap. Of two loops that adjoin the first computes bounds of the second. */
 typedef struct Line {
     bool wide;
     i64 start, step;
@@ -10,12 +10,12 @@ typedef struct Line {
 } Line;
 
 typedef struct Between {
-    Line own;      /* stepped beside the counter */
-    i64 factor;    /* not 0: the counter times this plus `start` of own is compared instead */
-    i64 more;      /* is added to what is compared */
-    int extended;  /* the value has 32 bits, the comparison 64: 1 signed, 2 unsigned */
-    bool is_signed;
-    const char *cmp[2]; /* the guard holds where all do; the second may be NULL */
+    Line own;     /* stepped beside the counter */
+    i64 factor;   /* not 0: the counter times this plus `start` of own is compared instead */
+    i64 more;     /* is added to what is compared */
+    int extended; /* the value has 32 bits, the comparison 64: 1 signed, 2 unsigned */
+    bool is_signed, leaves;
+    const char *cmp[2];  /* the guard holds where all do; the second may be NULL */
     Reg bound[2], other; /* other: a number whose sign is asked for with the value's */
 } Between;
 
@@ -75,7 +75,9 @@ static void make_counter(Gen *g, RangedLoop *l)
     set_after(g, c, l->bound, l->old && exact ? (i64)((u64)c->start - (u64)c->step) : c->start, l->trips);
     if (!exact && percent(g, 40))
         line(g, "add.s%u %s, %s, %lld;", number_bits(c->wide), NAME(l->bound), NAME(l->bound),
-             (long long)(c->step > 1 ? -(i64)below(g, 2) : c->step < -1 ? (i64)below(g, 2) : 0));
+             (long long)(c->step > 1    ? -(i64)below(g, 2)
+                         : c->step < -1 ? (i64)below(g, 2)
+                                        : 0));
 }
 
 /* A bound that the value passes in some iteration, or near it. */
@@ -105,7 +107,7 @@ static void make_guard(Gen *g, RangedLoop *l)
 {
     static const char *const above[] = {"ge", "ge", "gt"}, *const under[] = {"lt", "lt", "le"};
     Between *b = &l->guard[l->guards++];
-    *b = (Between){.is_signed = percent(g, 65), .more = percent(g, 50) ? between(g, -3, 3) : 0};
+    *b = (Between){.is_signed = percent(g, 65), .leaves = percent(g, 12), .more = percent(g, 50) ? between(g, -3, 3) : 0};
     Line of = b->own = (Line){.wide = percent(g, 20), .step = pick_step(g), .start = near_end(g, false)};
     if (percent(g, 50)) {
         static const i64 factors[] = {1, 1, 1, 2, 4, -1, 3};
@@ -181,9 +183,12 @@ static void write_guard(Gen *g, const RangedLoop *l, const Between *b, i64 more)
     Label skip = label_fresh(g), on = label_fresh(g);
     Reg p = write_condition(g, l, b, b->more + more, opposite);
     State start = g->state;
-    line(g, "@%s%s bra %s;", opposite ? "" : "!", NAME(p), skip.name);
+    line(g, "@%s%s bra %s;", opposite ? "" : "!", NAME(p), b->leaves ? l->exit.name : skip.name);
+    if (b->leaves)
+        return;
     if (percent(g, 70))
-        line(g, "st.%sglobal.u32 [%%out+%u], %s;", percent(g, 20) ? "volatile." : "", 64 + 4 * below(g, 16), NAME(l->trips));
+        line(g, "st.%sglobal.u32 [%%out+%u], %s;", percent(g, 20) ? "volatile." : "", 64 + 4 * below(g, 16),
+             NAME(l->trips));
     line(g, "mad.lo.s32 %s, %s, 3, %d;", NAME(l->seen), NAME(l->seen), (int)(more + 5));
     if (percent(g, 20))
         arm(g, DIVERGENT, 1);
@@ -253,30 +258,78 @@ static void show(Gen *g, const RangedLoop *l)
     mark_defined(g, sum);
 }
 
-void statement_ranged(Gen *g)
+static bool may_write_loop(const Gen *g) { return g->loops < LOOPS_MAX - 2 && !g->in_function; }
+
+static RangedLoop make_loop(Gen *g)
 {
-    if (g->loops >= LOOPS_MAX - 2 || g->in_function)
-        return;
-    Frozen before = frozen_now(g);
-    Level level = g->level;
     RangedLoop l = {.top = label_fresh(g), .exit = label_fresh(g), .old = percent(g, 15)};
-    g->level = DIVERGENT;
     l.trips = fresh(g, P_TEMP32);
     l.seen = fresh(g, P_TEMP32);
     line(g, "mov.u32 %s, 1;", NAME(l.seen));
     make_counter(g, &l);
     for (u32 guards = 1 + below(g, BETWEEN_MAX); l.guards < guards;)
         make_guard(g, &l);
+    return l;
+}
+
+/* Computes bounds of a loop that follows anew: of its counter, and of some of its guards. */
+static void write_bounds(Gen *g, const RangedLoop *l, const RangedLoop *next)
+{
+    line(g, "and.b32 %s, %s, %u;", NAME(next->trips), NAME(l->seen), TRIPS - 1);
+    line(g, "add.s32 %s, %s, 1;", NAME(next->trips), NAME(next->trips));
+    i64 start = next->counter.start;
+    if (next->old && !strcmp(next->cmp, "ne"))
+        start = (i64)((u64)start - (u64)next->counter.step);
+    set_after(g, &next->counter, next->bound, start, next->trips);
+    for (u32 k = 0; k < next->guards; k++) {
+        const Between *b = &next->guard[k];
+        if (!b->factor && !b->extended && b->cmp[0] && percent(g, 50))
+            set_after(g, &b->own, b->bound[0], b->own.start, next->trips);
+    }
+}
+
+/* next: the loop that follows at once; NULL: anything may. */
+static void write_loop(Gen *g, const RangedLoop *l, const RangedLoop *next)
+{
     State start = g->state;
-    label_here(g, &l.top);
-    g->loop[g->loops++] = (LoopFrame){l.exit, l.exit, DIVERGENT, g->scope_depth};
-    write_body(g, &l);
+    label_here(g, &l->top);
+    g->loop[g->loops++] = (LoopFrame){l->exit, l->exit, DIVERGENT, g->scope_depth};
+    write_body(g, l);
+    if (next)
+        write_bounds(g, l, next);
     g->loops--;
-    write_test(g, &l);
-    label_here(g, &l.exit);
+    write_test(g, l);
+    label_here(g, &l->exit);
     for (u32 i = 0; i < POOLS; i++)
         g->state.pool[i] = start.pool[i];
+}
+
+void statement_ranged(Gen *g)
+{
+    if (!may_write_loop(g))
+        return;
+    Frozen before = frozen_now(g);
+    Level level = g->level;
+    g->level = DIVERGENT;
+    RangedLoop l = make_loop(g);
+    write_loop(g, &l, NULL);
     show(g, &l);
+    g->level = level;
+    unfreeze(g, &before);
+}
+
+void statement_adjoining(Gen *g)
+{
+    if (!may_write_loop(g))
+        return;
+    Frozen before = frozen_now(g);
+    Level level = g->level;
+    g->level = DIVERGENT;
+    RangedLoop first = make_loop(g), second = make_loop(g);
+    write_loop(g, &first, &second);
+    write_loop(g, &second, NULL);
+    show(g, &first);
+    show(g, &second);
     g->level = level;
     unfreeze(g, &before);
 }

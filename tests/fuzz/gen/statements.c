@@ -25,6 +25,7 @@ static const StatementRow statement_row[] = {
     {statement_shifted_loop, 3, GEN_LOOP, false},
     {statement_version, 10, GEN_VERSION, true},
     {statement_ranged, 10, GEN_RANGE, true},
+    {statement_adjoining, 10, GEN_ADJOINING, true},
     {statement_barrier, 4, GEN_BARRIER, false},
     {statement_shared, 12, GEN_BARRIER, false},
     {statement_guarded_accesses, 3, GEN_BARRIER, false},
