@@ -15,7 +15,7 @@
 /* The step that begins at `at` in the sequence: a phase, or phases of the clean-up in the order of the table. */
 static Step step_at(const Runner *runner, u32 at)
 {
-    const VecU32 *sequence = &runner->sequence;
+    const VecU32 *sequence = &runner->current.sequence;
     Step step = {sequence->v + at, 1};
     while (step_first(runner, step)->after == OF_CLEANUP && at + step.phases < sequence->n &&
            step.phase[step.phases] > step.phase[step.phases - 1] &&
@@ -28,7 +28,7 @@ static Step step_at(const Runner *runner, u32 at)
  * ends when every step has run since the last change, or has made it. */
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
-    u32 count = runner->sequence.n, end = count, state = 1; /* of the function: counts its changes */
+    u32 count = runner->current.sequence.n, end = count, state = 1; /* of the function: counts its changes */
     for (runner->first_round = runner->pass == 0; end > 0; runner->first_round = false) {
         u32 last = 0; /* the place after the last step that changed something in this round */
         for (u32 i = 0, next; i < (last ? count : end); i = next) {
@@ -52,11 +52,11 @@ static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 
 static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
 {
-    u32 *seen = mem_zalloc(sizeof *seen * runner->sequence.n); /* by place in the sequence */
+    u32 *seen = mem_zalloc(sizeof *seen * runner->current.sequence.n); /* by place in the sequence */
     u32 spent[PHASE_COUNT] = {0};
-    runner->spent = spent;
-    runner->copied = 0;
-    runner->calls = 0;
+    runner->current.spent = spent;
+    runner->current.copied = 0;
+    runner->current.calls = 0;
     bool ok = run_sequence(runner, fn, an, seen);
     mem_free(seen);
     return ok;
@@ -94,7 +94,7 @@ static void report_left_alone(Runner *runner, const Function *fn)
 static void choose_config(Runner *runner, const Function *fn)
 {
     const PipelineConfig *tuned = tuned_find(runner->config, fn);
-    runner->own = tuned ? tuned : runner->config;
+    runner->current.own = tuned ? tuned : runner->config;
     if (!tuned && runner->config->tuned.n && runner->pass == 0)
         remark(runner, fn, "NotTuned", nowhere,
                "no decision of --tuned is about this text: it is optimized as the command line says");
@@ -105,9 +105,9 @@ static bool run_and_compare(Runner *runner, Function *fn, Analyses *an)
 {
     Original original = original_begin(an);
     const char *name = "ExitsDecide", *fault = NULL;
-    runner->original = &original;
+    runner->current.original = &original;
     bool ok = original.is_open || run_to_fixed_point(runner, fn, an);
-    runner->original = NULL;
+    runner->current.original = NULL;
     if (original.is_open && runner->pass == 0)
         remark(runner, fn, name, nowhere, original_why_open);
     if (ok && original.is_taken && !original.is_open)
@@ -124,13 +124,14 @@ static bool run_and_compare(Runner *runner, Function *fn, Analyses *an)
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 {
     choose_config(runner, fn);
-    if (runner->own->sequence.n == 0)
+    if (runner->current.own->sequence.n == 0)
         return true;
-    vec_clear(&runner->sequence);
-    vec_clear(&runner->cleanup);
-    runner->level = choices_of(&runner->choices, runner->own, fn, &runner->sequence, &runner->cleanup);
-    runner->is_chosen = runner->sequence.n > 0 || runner->config->withheld.n > 0;
-    if (runner->sequence.n == 0) {
+    vec_clear(&runner->current.sequence);
+    vec_clear(&runner->current.cleanup);
+    runner->current.level =
+        choices_of(&runner->choices, runner->current.own, fn, &runner->current.sequence, &runner->current.cleanup);
+    runner->current.is_chosen = runner->current.sequence.n > 0 || runner->config->withheld.n > 0;
+    if (runner->current.sequence.n == 0) {
         if (runner->pass == 0)
             remark(runner, fn, "NotChosen", nowhere, "an option or a comment keeps all phases away");
         return true;
@@ -164,15 +165,15 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     step_start_analyses(runner, &an, fn);
     PipelineResult result = PIPELINE_OK;
     /* cppcheck-suppress autoVariables ; it is left when this function returns */
-    runner->an = &an;
-    runner->is_chosen = false;
-    runner->uncounted = (UncountedLoops){0};
+    runner->current.an = &an;
+    runner->current.is_chosen = false;
+    runner->current.uncounted = (UncountedLoops){0};
     if (!run_phases(runner, fn, &an))
         result = PIPELINE_INTERNAL;
     else if (!dump_cfg(runner, fn, &an))
         result = PIPELINE_FAILED;
-    if (runner->is_chosen && runner->pass == 0 && runner->sink.wants_remarks)
-        advice_on_function(&runner->remarks, runner->config, fn, &runner->uncounted);
+    if (runner->current.is_chosen && runner->pass == 0 && runner->sink.wants_remarks)
+        advice_on_function(&runner->remarks, runner->config, fn, &runner->current.uncounted);
     runner->stats->step[STEP_ANALYSES] += an.seconds;
     analyses_free(&an);
     function_shrink(fn);
@@ -287,8 +288,8 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     settle_spelling(&runner, m);
     count_functions(&runner, m);
     arena_free(&arena);
-    vec_free(&runner.sequence);
-    vec_free(&runner.cleanup);
+    vec_free(&runner.current.sequence);
+    vec_free(&runner.current.cleanup);
     choices_free(&runner.choices);
     remarks_free(&runner.remarks);
     return result;

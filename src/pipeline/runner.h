@@ -13,6 +13,21 @@
  * passes a run. */
 enum { MOST_CALLS = 1000, MOST_PASSES = 8 };
 
+/* What holds for the function that the phases run over. */
+typedef struct CurrentFunction {
+    const PipelineConfig *own; /* its configuration: knobs, level, sequence */
+    u32 level;                 /* what `own` and comments in the text ask for */
+    VecU32 sequence;           /* phases that run over it */
+    VecU32 cleanup;            /* phases of the clean-up that are called where a phase asks for it */
+    Analyses *an;
+    Original *original; /* what it was; NULL: nothing is compared with that */
+    u32 *spent;         /* by phase: what it has spent of its budget */
+    u32 copied;         /* machine instructions of the copies of its loops */
+    u32 calls;          /* calls of phases in this pass */
+    bool is_chosen;     /* phases run over it, unless a guard withholds it */
+    UncountedLoops uncounted;
+} CurrentFunction;
+
 /* One run over a module, which the phases' reports go to. */
 typedef struct Runner {
     const PipelineConfig *config;
@@ -21,23 +36,13 @@ typedef struct Runner {
     RemarkWriter remarks;
     PhaseSink sink;
     Choices choices;
-    const PipelineConfig *own;    /* the configuration of the current function: knobs, level, sequence */
-    u32 level;                    /* that holds for the current function: `own` and the text say it */
-    VecU32 sequence;              /* phases that run over the current function */
-    VecU32 cleanup;               /* phases of the clean-up that are called where a phase asks for it */
-    bool cleans_up;               /* the clean-up runs for another phase; its misses were reported before */
-    Analyses *an;                 /* of the current function */
-    Original *original;           /* what it was; NULL: nothing is compared with that */
+    CurrentFunction current;
     const Summaries *summaries;   /* of the module's functions */
-    u32 *spent;                   /* by phase: what it has spent of its budget for the current function */
-    u32 copied;                   /* machine instructions of the copies of the current function's loops */
-    u32 phase;                    /* the phase that runs */
-    u32 calls;                    /* calls of phases on the current function in this pass */
-    u32 pass;                     /* number of the pass over the module */
-    bool is_chosen;               /* the current function is one that phases run over, unless a guard withholds it */
-    UncountedLoops uncounted;     /* of the current function */
-    bool first_round;             /* the sequence runs over the current function for the first time, in the first pass */
     const Summaries *believed[2]; /* the summaries with which other functions [0] and entries [1] were run over last */
+    u32 phase;                    /* the phase that runs */
+    u32 pass;                     /* number of the pass over the module */
+    bool cleans_up;               /* the clean-up runs for another phase; its misses were reported before */
+    bool first_round;             /* the sequence runs over the current function for the first time, in the first pass */
     bool went_back;               /* some function was reverted */
     VEC(Function *) later;        /* functions that were run over with summaries of changed functions */
     i64 rewrites;                 /* rewrites that phases have asked for, for --opt-bisect-limit */

@@ -9,7 +9,7 @@ static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const 
     if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* reported in the first round */
         return;
     if (kind == REMARK_MISSED)
-        advice_note_loop(&runner->uncounted, name, at);
+        advice_note_loop(&runner->current.uncounted, name, at);
     remarks_write(&runner->remarks, (Remark){kind, run->phase, name, .message = message}, run->fn, at);
 }
 
@@ -36,9 +36,9 @@ static bool reaches_limit(Runner *runner, const Function *fn)
 /* Takes the snapshot of the function before its first rewrite. False: it has to stay as it is. */
 static bool takes_original(Runner *runner)
 {
-    Original *o = runner->original;
+    Original *o = runner->current.original;
     if (o && !o->is_taken)
-        original_take(o, runner->an);
+        original_take(o, runner->current.an);
     return !o || !o->is_open;
 }
 
@@ -67,7 +67,7 @@ static u32 line_of(void *user, u32 offset)
 
 bool sink_is_over(const Runner *runner)
 {
-    if (runner->original && runner->original->is_open)
+    if (runner->current.original && runner->current.original->is_open)
         return true;
     i64 limit = runner->config->bisect_limit;
     return limit != BISECT_OFF && limit != BISECT_ALL && runner->rewrites >= limit;

@@ -96,19 +96,20 @@ static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
 
 static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *kept)
 {
-    bool named = runner->own->named_phases || runner->own->enabled[phase], chosen = named || runner->config->judged;
+    bool named = runner->current.own->named_phases || runner->current.own->enabled[phase],
+         chosen = named || runner->config->judged;
     return (PhaseRun){
         .phase = step_phase(runner, phase)->name,
         .fn = fn,
-        .level = runner->level > 0 ? runner->level : 1,
+        .level = runner->current.level > 0 ? runner->current.level : 1,
         .chosen = chosen,
-        .aggressive = runner->level >= 3 || chosen,
-        .risky = runner->level >= 3 || named,
+        .aggressive = runner->current.level >= 3 || chosen,
+        .risky = runner->current.level >= 3 || named,
         .first_round = runner->first_round,
         .kept = kept,
         .origins = fn->edits.origins,
-        .spent = &runner->spent[phase],
-        .copied = &runner->copied,
+        .spent = &runner->current.spent[phase],
+        .copied = &runner->current.copied,
         .sink = &runner->sink,
     };
 }
@@ -133,7 +134,7 @@ static void note_change(const Runner *runner, PhaseStats *stats, const PhaseRun 
 static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
     const PhaseInfo *info = step_phase(runner, phase);
-    const Knobs *knobs = &runner->own->knobs;
+    const Knobs *knobs = &runner->current.own->knobs;
     if (info->runs && !info->runs(knobs))
         return PHASE_UNCHANGED;
     PhaseStats *stats = &runner->stats->phase[phase];
@@ -141,7 +142,7 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     Arena scratch = {0};
     limit_poll();
     runner->phase = phase;
-    runner->calls++;
+    runner->current.calls++;
     an->scratch = run->arena = &scratch;
     run->iteration = iteration;
     run->is_last = iteration + 1 == info->iterations;
@@ -169,8 +170,8 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     bool changed = false, settled = true, again = true, laid_out = true;
     for (u32 k = 0; k < step.phases; k++)
         run[k] = start_run(runner, step.phase[k], fn, &kept);
-    for (u32 iteration = 0;
-         again && WITHIN(ITERATIONS, iteration < first->iterations) && WITHIN(MOST_CALLS, runner->calls < MOST_CALLS);
+    for (u32 iteration = 0; again && WITHIN(ITERATIONS, iteration < first->iterations) &&
+                            WITHIN(MOST_CALLS, runner->current.calls < MOST_CALLS);
          iteration++) {
         again = false;
         for (u32 k = 0; k < step.phases; k++) {
@@ -199,8 +200,8 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
 static void clean_up(Runner *runner, Function *fn, Analyses *an)
 {
     runner->cleans_up = true;
-    if (runner->cleanup.n)
-        iterate(runner, (Step){runner->cleanup.v, runner->cleanup.n}, fn, an);
+    if (runner->current.cleanup.n)
+        iterate(runner, (Step){runner->current.cleanup.v, runner->current.cleanup.n}, fn, an);
     runner->cleans_up = false;
 }
 
@@ -232,7 +233,7 @@ static const char *find_lie(const Runner *runner, bool changed, bool looks_chang
 {
     if (!changed && looks_changed)
         return "and denies it";
-    return changed && runner->original && !runner->original->is_taken ? "and did not ask" : NULL;
+    return changed && runner->current.original && !runner->current.original->is_taken ? "and did not ask" : NULL;
 }
 
 bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *outcome)

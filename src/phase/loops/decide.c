@@ -191,7 +191,7 @@ static Operand build_way(Preheader *t, Operand times, Operand factor, Operand mo
         return preheader_apply(t, OPC_ADD, 64, preheader_widen(t, times, false), more);
     OpParts parts = {.type = {TYPE_U32}, .wide = true};
     Operand slots[] = {times, factor, more};
-    Operand product = sum_emit(&t->sums, 1, OPC_MUL, parts, TYPE_B64, slots, 2);
+    Operand product = sum_emit(&t->sums, (SumOp){OPC_MUL, parts, TYPE_B64, 1}, slots, 2);
     return none ? product : preheader_apply(t, OPC_ADD, 64, product, more);
 }
 
@@ -230,45 +230,51 @@ static void require_unequal(Preheader *t, const DecideGroup *g)
     preheader_require(t, way, CMP_LT, c->value.bits == 32 ? preheader_widen(t, room, false) : room, 64, false);
 }
 
+/* Numbers of 32 bits whose comparison is computed in 64. */
+typedef struct Widened {
+    bool sgn;
+    u64 most; /* the greatest number */
+    Operand start, factor, bound;
+} Widened;
+
 /* The distance. If a register multiplies it and numbers are signed, it is less than 2^31: the product is then less than 2^63. */
-static Operand build_multiplied_times(Preheader *t, const DecideGroup *g, bool sgn, Operand factor)
+static Operand build_multiplied_times(Preheader *t, const DecideGroup *g, const Widened *w)
 {
     Operand times = build_times(t, g, false);
-    if (sgn && factor.kind != OPND_IMM)
+    if (w->sgn && w->factor.kind != OPND_IMM)
         preheader_require(t, times, CMP_GE, preheader_number(0, 32, true), 32, true);
     return times;
 }
 
-/* Requires the comparison of numbers of 32 bits that rise; the last one is computed in 64 bits. */
-static void require_rising(Preheader *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
-                           Operand bound)
+/* Requires the comparison of numbers that rise. */
+static void require_rising(Preheader *t, const DecideGroup *g, const Widened *w)
 {
     const SumCompare *c = &g->compare;
     bool above = cmp_is_below(c->cmp);
-    Operand times = build_multiplied_times(t, g, sgn, factor);
-    Operand last = build_way(t, times, factor, preheader_apply(t, OPC_ADD, 64, start, preheader_number(g->add, 64, false)));
+    Operand times = build_multiplied_times(t, g, w);
+    Operand first = preheader_apply(t, OPC_ADD, 64, w->start, preheader_number(g->add, 64, false));
+    Operand last = build_way(t, times, w->factor, first);
     if (c->value.extended || !above)
-        preheader_require(t, last, CMP_LE, preheader_number(most, 64, sgn), 64, sgn);
-    preheader_require(t, above ? last : start, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
+        preheader_require(t, last, CMP_LE, preheader_number(w->most, 64, w->sgn), 64, w->sgn);
+    preheader_require(t, above ? last : w->start, c->cmp, w->bound, 64, c->value.extended ? c->is_signed : w->sgn);
 }
 
-/* Requires the same of numbers that fall. */
-static void require_falling(Preheader *t, const DecideGroup *g, bool sgn, u64 most, Operand start, Operand factor,
-                            Operand bound)
+/* Requires the comparison of numbers that fall. */
+static void require_falling(Preheader *t, const DecideGroup *g, const Widened *w)
 {
     const SumCompare *c = &g->compare;
     bool above = cmp_is_below(c->cmp);
-    Operand times = build_multiplied_times(t, g, sgn, factor);
-    Operand way = build_way(t, times, factor, preheader_number(0, 64, false));
-    if (most == INT32_MAX && !sgn)
-        preheader_require(t, start, CMP_LE, preheader_number(most, 64, false), 64, false);
-    if (!sgn)
-        preheader_require(t, way, CMP_LE, start, 64, false);
-    Operand last = preheader_apply(t, OPC_SUB, 64, start, way);
-    if (sgn && (c->value.extended || above))
+    Operand times = build_multiplied_times(t, g, w);
+    Operand way = build_way(t, times, w->factor, preheader_number(0, 64, false));
+    if (w->most == INT32_MAX && !w->sgn)
+        preheader_require(t, w->start, CMP_LE, preheader_number(w->most, 64, false), 64, false);
+    if (!w->sgn)
+        preheader_require(t, way, CMP_LE, w->start, 64, false);
+    Operand last = preheader_apply(t, OPC_SUB, 64, w->start, way);
+    if (w->sgn && (c->value.extended || above))
         preheader_require(t, last, CMP_GE, preheader_number(preheader_least(32, true) | ~(u64)UINT32_MAX, 64, true), 64,
                           true);
-    preheader_require(t, above ? start : last, c->cmp, bound, 64, c->value.extended ? c->is_signed : sgn);
+    preheader_require(t, above ? w->start : last, c->cmp, w->bound, 64, c->value.extended ? c->is_signed : w->sgn);
 }
 
 static void require_in_64(Preheader *t, const DecideGroup *g)
@@ -280,11 +286,11 @@ static void require_in_64(Preheader *t, const DecideGroup *g)
     Operand start = preheader_widen(t, sum_build(&t->sums, c->value.start), sgn), bound = sum_build(&t->sums, c->bound);
     if (!ext)
         bound = preheader_widen(t, bound, sgn);
-    Operand factor = build_factor(t, g);
+    Widened w = {sgn, most, start, build_factor(t, g), bound};
     if (g->down)
-        require_falling(t, g, sgn, most, start, factor, bound);
+        require_falling(t, g, &w);
     else
-        require_rising(t, g, sgn, most, start, factor, bound);
+        require_rising(t, g, &w);
 }
 
 /* Whether the group's value is what the counter compares, so that the counter's bound bounds it. */

@@ -250,7 +250,8 @@ static Operand pick(Preheader *t, Opcode opcode, u32 bits, bool is_signed, Opera
         SWAP(x, y);
     if (opcode == OPC_MAX && !is_signed && y.kind == OPND_IMM && y.value == 0)
         return x;
-    return sum_emit(&t->sums, bits / 16 - 1, opcode, (OpParts){.type = {type}}, bits_type(bits), (Operand[]){x, y}, 2);
+    SumOp op = {opcode, {.type = {type}}, bits_type(bits), bits / 16 - 1};
+    return sum_emit(&t->sums, op, (Operand[]){x, y}, 2);
 }
 
 static Operand scaled(Preheader *t, Operand x, u64 by, u32 bits)
@@ -449,7 +450,7 @@ static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
 {
     OpParts parts = {.cmp = cmp, .type = {TYPE_U32}};
     b->preheader.never |= x.kind == OPND_IMM;
-    return sum_emit(&b->preheader.sums, 1, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y}, 2).id;
+    return sum_emit(&b->preheader.sums, (SumOp){OPC_SETP, parts, TYPE_PRED, 1}, (Operand[]){x, y}, 2).id;
 }
 
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)

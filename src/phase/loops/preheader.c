@@ -87,7 +87,8 @@ void preheader_require(Preheader *t, Operand x, Cmp cmp, Operand y, u32 bits, bo
     bool more = t->all.kind == OPND_REG;
     Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
     OpParts parts = {.cmp = cmp, .bool_op = more ? BOOL_AND : BOOL_NONE, .type = {type}};
-    t->all = sum_emit(&t->sums, bits / 32, OPC_SETP, parts, TYPE_PRED, (Operand[]){x, y, t->all}, more ? 3 : 2);
+    SumOp compare = {OPC_SETP, parts, TYPE_PRED, bits / 32};
+    t->all = sum_emit(&t->sums, compare, (Operand[]){x, y, t->all}, more ? 3 : 2);
 }
 
 void preheader_require_predicate(Preheader *t, RegId reg, bool holds)
@@ -95,9 +96,9 @@ void preheader_require_predicate(Preheader *t, RegId reg, bool holds)
     Operand p = register_operand(reg);
     OpParts parts = {.type = {TYPE_PRED}};
     if (!holds)
-        p = sum_emit(&t->sums, 0, OPC_NOT, parts, TYPE_PRED, &p, 1);
+        p = sum_emit(&t->sums, (SumOp){OPC_NOT, parts, TYPE_PRED, 0}, &p, 1);
     bool more = t->all.kind == OPND_REG;
-    t->all = more ? sum_emit(&t->sums, 1, OPC_AND, parts, TYPE_PRED, (Operand[]){t->all, p}, 2) : p;
+    t->all = more ? sum_emit(&t->sums, (SumOp){OPC_AND, parts, TYPE_PRED, 1}, (Operand[]){t->all, p}, 2) : p;
 }
 
 Operand preheader_apply(Preheader *t, Opcode opcode, u32 bits, Operand x, Operand y)
@@ -115,7 +116,7 @@ Operand preheader_apply(Preheader *t, Opcode opcode, u32 bits, Operand x, Operan
     Type type = opcode == OPC_AND || opcode == OPC_SHL ? bits_type(bits) : unsigned_type(bits);
     type = opcode == OPC_ADD || opcode == OPC_SUB ? signed_type(bits) : type;
     OpParts parts = {.type = {type}, .low = opcode == OPC_MUL};
-    return sum_emit(&t->sums, cost, opcode, parts, bits_type(bits), (Operand[]){x, y}, 2);
+    return sum_emit(&t->sums, (SumOp){opcode, parts, bits_type(bits), cost}, (Operand[]){x, y}, 2);
 }
 
 Operand preheader_widen(Preheader *t, Operand x, bool is_signed)
@@ -123,14 +124,15 @@ Operand preheader_widen(Preheader *t, Operand x, bool is_signed)
     if (x.kind == OPND_IMM)
         return preheader_number(is_signed ? (u64)sem_signed((u64)x.value, 32) : (u64)x.value & UINT32_MAX, 64, is_signed);
     OpParts parts = {.type = {is_signed ? TYPE_S64 : TYPE_U64, is_signed ? TYPE_S32 : TYPE_U32}};
-    return sum_emit(&t->sums, is_signed, OPC_CVT, parts, TYPE_B64, &x, 1);
+    return sum_emit(&t->sums, (SumOp){OPC_CVT, parts, TYPE_B64, is_signed}, &x, 1);
 }
 
 Operand preheader_low_half(Preheader *t, Operand x)
 {
     if (x.kind == OPND_IMM)
         return preheader_number((u64)x.value, 32, false);
-    return sum_emit(&t->sums, 0, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, &x, 1);
+    OpParts parts = {.type = {TYPE_U32, TYPE_U64}};
+    return sum_emit(&t->sums, (SumOp){OPC_CVT, parts, TYPE_B32, 0}, &x, 1);
 }
 
 /* ---- the distance ----------------------------------------------------------------------------------------------------------- */

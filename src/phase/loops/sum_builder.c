@@ -22,21 +22,21 @@ void sum_builder_free(SumBuilder *b)
     vec_free(&b->operand);
 }
 
-Operand sum_emit(SumBuilder *b, u32 cost, Opcode opcode, OpParts parts, Type type, const Operand *sources, u32 count)
+Operand sum_emit(SumBuilder *b, SumOp op, const Operand *sources, u32 count)
 {
-    b->cost += cost;
+    b->cost += op.cost;
     if (!b->at)
         return register_operand(0);
-    const OpInfo *op = isa_op(b->at->fn->module->isa, opcode, parts);
-    return register_operand(build_value(b->at, op, type, sources, count));
+    const OpInfo *info = isa_op(b->at->fn->module->isa, op.opcode, op.parts);
+    return register_operand(build_value(b->at, info, op.type, sources, count));
 }
 
 static Operand emit_binary(SumBuilder *b, u32 cost, Opcode opcode, u32 bits, Operand x, Operand y)
 {
     bool bitwise = opcode == OPC_SHL;
     OpParts parts = {.type = {bitwise ? bits_type(bits) : signed_type(bits)}, .low = opcode == OPC_MUL};
-    return sum_emit(b, bits == 64 && opcode != OPC_MUL ? 2 * cost : cost, opcode, parts, bits_type(bits), (Operand[]){x, y},
-                    2);
+    SumOp op = {opcode, parts, bits_type(bits), bits == 64 && opcode != OPC_MUL ? 2 * cost : cost};
+    return sum_emit(b, op, (Operand[]){x, y}, 2);
 }
 
 static Operand build_term(SumBuilder *b, TermId id)
@@ -49,10 +49,10 @@ static Operand build_term(SumBuilder *b, TermId id)
     case TERM_SIGNED: widen = (OpParts){.type = {TYPE_S64, TYPE_S32}}; /* fallthrough */
     case TERM_UNSIGNED:
         x = sum_build(b, t.operand[0]);
-        return sum_emit(b, t.kind == TERM_SIGNED, OPC_CVT, widen, TYPE_B64, &x, 1);
+        return sum_emit(b, (SumOp){OPC_CVT, widen, TYPE_B64, t.kind == TERM_SIGNED}, &x, 1);
     case TERM_LOW:
         x = sum_build(b, linear_term(b->sums->exprs, t.operand[0]));
-        return sum_emit(b, 0, OPC_CVT, low, TYPE_B32, &x, 1);
+        return sum_emit(b, (SumOp){OPC_CVT, low, TYPE_B32, 0}, &x, 1);
     default:
         x = sum_build(b, t.operand[0]);
         return emit_binary(b, t.bits == 64 ? 3 : 1, OPC_MUL, t.bits, x, sum_build(b, t.operand[1]));

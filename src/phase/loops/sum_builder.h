@@ -16,7 +16,16 @@ typedef struct SumBuilder {
 void sum_builder_init(SumBuilder *b, LoopSums *sums, const Builder *at);
 void sum_builder_free(SumBuilder *b);
 Operand sum_build(SumBuilder *b, LinearId id);
-/* Writes one instruction of this cost with a new register of the type; answers the register. */
-Operand sum_emit(SumBuilder *b, u32 cost, Opcode opcode, OpParts parts, Type type, const Operand *sources, u32 count);
+
+/* An instruction to write: its opcode, the type of its new register, and what it costs in machine instructions. */
+typedef struct SumOp {
+    Opcode opcode;
+    OpParts parts;
+    Type type;
+    u32 cost;
+} SumOp;
+
+/* Writes one instruction, and answers its new register. */
+Operand sum_emit(SumBuilder *b, SumOp op, const Operand *sources, u32 count);
 
 #endif
