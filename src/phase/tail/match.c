@@ -456,13 +456,16 @@ static bool before_is_pragma(const Instr *i)
 }
 
 /* Whether a tail that is cut here may save enough. If not, nobody need know whether threads may wait for it. */
-static bool may_pay(const Matcher *m) { return (m->terms.always ? m->size.weight : m->size.cost) >= m->terms.least; }
+static bool may_pay(const Matcher *m, const TailSize *size)
+{
+    return (m->terms.always ? size->weight : size->cost) >= m->terms.least;
+}
 
 static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left, bool asked)
 {
     if (m->scopes.n || m->uncopyable || m->carry_open || parts_left || before_is_pragma(a) || before_is_pragma(b))
         return false;
-    asked |= may_pay(m);
+    asked |= may_pay(m, &m->size);
     if (!asked && !m->terms.explains)
         return false;
     ReconvergeRisk risk = asked ? tail_lanes_risk(m->lanes) : tail_lanes_explain(m->lanes);
@@ -497,11 +500,15 @@ i64 tail_gain(const Tail *tail)
     return (i64)tail->cost - tail->copies - pressure;
 }
 
+/* Where some cut may pay, shorter ones that cannot are not looked at: nobody asked for them except for remarks. */
 static Tail best_cut(Matcher *m, u32 limit)
 {
     Tail best = {.stop = m->stop};
+    bool any_may_pay = !limit && m->cuts.n && may_pay(m, &m->cuts.v[m->cuts.n - 1].size);
     for (u32 k = 0; k < m->cuts.n; k++) {
         const Cut *cut = &m->cuts.v[k];
+        if (any_may_pay && !may_pay(m, &cut->size))
+            continue;
         Tail tail = {cut->size.items,   cut->size.weight, cut->size.cost,
                      copies_at(m, cut), cut->size.width,  cut->kept,
                      cut->other,        m->stop,          NULL};
