@@ -366,8 +366,8 @@ static u32 most_words_in(const Live *l, const Block *b, BitSet *live)
 /* The number of registers that are live into b or written by it. No point of the block has more. */
 static u32 most_registers_in(const Live *l, const Block *b)
 {
-    u32 registers = 0;
-    for (u32 k = l->start[b->id]; b->id < l->blocks && k < l->start[b->id + 1]; k++)
+    u32 registers = 0, from = b->id < l->blocks ? l->start[b->id] : 0, end = b->id < l->blocks ? l->start[b->id + 1] : 0;
+    for (u32 k = from; k < end; k++)
         registers += (u32)__builtin_popcountll(l->set[k]);
     for_each_instr(i, b)
         registers += i->def_slots;
