@@ -130,8 +130,12 @@ limits: $(BENCH) $(BUILD)/ptxrun $(BUILD)/ptxopt-prove
 	@$(MAKE) BUILD=$(BUILD)/limits CPPFLAGS=-DPTXOPT_LIMITS LDFLAGS="-no-pie -Wl,--wrap=_exit $(BUILD)/limits/tests/limits/count.o" $(BUILD)/limits/ptxopt
 	@PTXBIG=$(BUILD)/ptxbig TOOLS=$(BUILD) BUILD=$(BUILD)/limits sh tests/limits.sh
 
-#: make bench            time, memory and how they grow, each beside its target; beside ptxas where it is at hand
-bench: all $(BENCH)
+#: make bench            -O2 beside an earlier commit, BASE=.., on seven files of CORPUS: instructions of each phase, memory, share of ptxas
+bench: $(PTXOPT) $(BUILD)/measure
+	@MAKE='$(MAKE)' BASE='$(BASE)' sh tests/bench/relative.sh
+
+#: make bench-targets    time, memory and how they grow, each beside its target; beside ptxas where it is at hand
+bench-targets: all $(BENCH)
 	@sh tests/bench/bench.sh
 
 #: make bench-guard      what the guard costs and saves on CORPUS (a folder), beside ptxas alone
@@ -146,4 +150,4 @@ bless: all
 lint check-lint: $(GEN)/parser.c $(GEN)/version.h
 	@sh tests/lint.sh
 
-.PHONY: check check-all $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-guard bless lint
+.PHONY: check check-all $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-targets bench-guard bless lint
