@@ -104,7 +104,7 @@ void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 typedef struct Known {
     VEC(const Cell *) cells; /* that were not written over wholly, the newest first */
     u32 bytes;
-    bool is_lost; /* more was written before, and is not known */
+    bool is_lost; /* more may have been written before, and is not known */
     bool is_torn; /* of a cell some bytes were written over, and some were not */
 } Known;
 
@@ -121,11 +121,14 @@ static u32 visible_bytes(const Known *newer, const Cell *c)
     return bytes;
 }
 
+/* It looks back only until the whole variable is written: a kernel may have very many calls. */
 static Known find_known(const Prover *p, ProveSide side, SymId sym)
 {
     Known known = {0};
+    i64 size = variable(&p->side[side], sym)->bytes, unknown = size;
+    bool is_whole = false;
     const Cell *c = p->path.cells[side];
-    for (; c && c != &prove_cells_lost; c = c->next) {
+    for (; c && c != &prove_cells_lost && !is_whole; c = c->next) {
         if (c->sym != sym)
             continue;
         u32 visible = visible_bytes(&known, c);
@@ -133,8 +136,10 @@ static Known find_known(const Prover *p, ProveSide side, SymId sym)
         known.bytes += visible;
         if (visible || c->bits == 0)
             vec_push(&known.cells, c);
+        unknown -= c->offset + c->bits / 8 <= size ? visible : 0;
+        is_whole = c->bits == 0 || unknown == 0;
     }
-    known.is_lost = c == &prove_cells_lost;
+    known.is_lost = !is_whole && c == &prove_cells_lost;
     return known;
 }
 
@@ -171,8 +176,7 @@ static bool same_known(Prover *p, const Known known[2], const Operand *before, c
         return false;
     bool is_lost = (known[0].is_lost && is_ever_written(&p->side[0], before->id)) ||
                    (known[1].is_lost && is_ever_written(&p->side[1], after->id));
-    return known[0].bytes == known[1].bytes && (!is_lost || known[0].bytes == a->bytes) &&
-           same_cells(p, &known[0], after->id);
+    return known[0].bytes == known[1].bytes && !is_lost && same_cells(p, &known[0], after->id);
 }
 
 bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
