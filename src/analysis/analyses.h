@@ -1,6 +1,6 @@
 /* The analyses of one function (analysis.def). Each is computed when it is asked for and not up to date. An edit
  * (ir/edit.h) moves the function to a new epoch of its edges or its code. What was computed of the old one is then out of
- * date, unless it is frozen because a phase wants the answers from before its rewrites. A result is read through its
+ * date. It is frozen instead where a phase wants the answers from before its rewrites. A result is read through its
  * accessor only. No pointer to it outlives the next thaw, or the next edit if it is not frozen. */
 #ifndef PTXOPT_ANALYSIS_ANALYSES_H
 #define PTXOPT_ANALYSIS_ANALYSES_H
@@ -86,8 +86,9 @@ static inline void *analysis_result(Analyses *an, AnalysisIndex k, Epoch epoch)
     static inline Type *an_##name(Analyses *an) { return analysis_result(an, ANALYSIS_##NAME, epoch); }
 #include "analysis/analysis.def"
 
-/* Whether nobody reads what `def` writes to reg but, perhaps, `reader` (NULL: nobody at all). The caller knows that nothing else
- * writes reg between def and `end` (NULL: the end of the block); AN_LIVE is asked for where the block does not tell. */
+/* Whether nobody reads what `def` writes to reg but, perhaps, `reader` (NULL: nobody at all). The caller knows that
+ * nothing else writes reg between def and `end` (NULL: the end of the block). Where the block does not tell, AN_LIVE is
+ * asked for. */
 bool an_is_only_reader(Analyses *an, const Instr *def, const Instr *end, const Instr *reader, RegId reg);
 
 #endif

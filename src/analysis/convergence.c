@@ -201,8 +201,8 @@ static bool follows(Analyses *an, const Block *a, const Block *b)
                       loop_of(an_loops(an), a) == loop_of(an_loops(an), b));
 }
 
-/* Copies that follow one another on one path are iterations of a loop that is no more: no thread is at one while others of its
- * group are at another. */
+/* Copies that follow one another on one path are iterations of a loop that was written out. No thread is at one while
+ * others of its group are at another. */
 static void count_instance(Comparison *c, const Instr *i)
 {
     const ConvergentInstr *before = find_before(c, i);

@@ -3,9 +3,9 @@
  * Generic accesses are shared and global; local, parameter and constant memory never counts. Textures and surfaces are
  * global memory. A strong operation (volatile, relaxed ... atomic, fence, mbarrier, asynchronous copy and its wait) reads
  * and writes everything. A barrier is not an access. Clocks, timers, sleeps, traps and the like access no memory, but what
- * they do, or see, depends on what was done before. A call does what its callee's summary says; indirect calls, callees
- * without a body here, and those that another module may replace (.weak, .common or .extern on any declaration) do
- * anything. */
+ * they do, or see, depends on what was done before. A call does what its callee's summary says. Indirect calls do
+ * anything, and so do callees without a body here. So does a callee that another module may replace (.weak, .common or
+ * .extern on any declaration). */
 #ifndef PTXOPT_ANALYSIS_EFFECTS_H
 #define PTXOPT_ANALYSIS_EFFECTS_H
 
@@ -61,15 +61,15 @@ Effects effects_of_function(const Summaries *summaries, SymId function);
 /* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 
-/* Whether two summaries of one module, `before` and `after` a change, differ for fn: in what a call in fn does, or in what
- * may follow a return from fn. */
+/* Whether summaries from `before` and `after` a change differ for fn: in what a call in fn does, or what may follow a
+ * return from fn. */
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* Whether other threads may see what op writes, which is a plain access (OPF_PLAIN_ACCESS). */
 bool effects_op_writes(const OpInfo *op);
 /* summaries may be NULL: then every call does anything. */
 Effects instr_effects(const Instr *i, const Summaries *summaries);
-/* Whether i may be copied so that each path to it has a copy of its own: it only computes, or is a plain load or store. */
+/* Whether each path to i may get a copy of its own: i only computes, or is a plain load or store. */
 bool instr_may_be_copied(const Instr *i, const Summaries *summaries);
 bool instr_is_convergent(const Instr *i, const Summaries *summaries);
 /* Whether some instruction of b is. */

@@ -179,8 +179,8 @@ static bool waits_in(const JoinFinder *f, u32 position)
     return w->waits[id] || w->loop[id];
 }
 
-/* Whether an instruction of the block sees its lanes. What a callee sees there are threads that no point on the way has brought together:
- * such a point would be in a pair of its own. */
+/* Whether an instruction of the block sees its lanes. No point on the way has brought together the threads that a callee
+ * sees there: such a point would be in a pair of its own. */
 static bool sees_lanes(const JoinFinder *f, u32 position)
 {
     const Block *b = f->s->order->rpo[position];
@@ -219,8 +219,9 @@ static u32 follow_edges(JoinFinder *f, u32 from, u32 point)
     return edges;
 }
 
-/* Whether the pair of branch and point counts. Several edges must lead from between the two to the point. A thread that the
- * branch divides may wait for others on the way; or it matters on the way, or after the point, who came together. */
+/* Whether the pair of branch and point counts. Several edges must lead from between the two to the point. Besides, a
+ * thread that the branch divides may wait for others on the way, or it matters, there or after the point, who came
+ * together. */
 static bool counts(JoinFinder *f, u32 branch, u32 point, ExitPair *pair)
 {
     marks_clear(&f->seen);
@@ -292,7 +293,7 @@ static void find_joins(Arena *arena, const ExitPaths *s, ExitsSnapshot *to)
 
 /* ---- what leads to an exit ------------------------------------------------------------------------------------------------------ */
 
-/* Adds what a block or a jump counts for, which leads to the exits of the set, where ptxas compares exits: in a loop several times. */
+/* Adds what a block or a jump that leads to the exits of the set counts for. In a loop it counts several times. */
 static void add_weight(ExitsSnapshot *to, u64 set, u32 blocks, u32 code, u32 times)
 {
     for (u32 k = 0; k < to->exits * to->exits; k++) {
@@ -329,8 +330,9 @@ static void weigh(Arena *arena, const ExitPaths *s, ExitsSnapshot *to)
         weigh_block(s, to, p);
 }
 
-/* Whether something convergent is out of reach. ptxas lets threads wait at fewer points where a function holds bar.warp.sync and the
- * like (sm_90, sm_100, ptxas 13.0), and counts what is never executed; phases remove it. */
+/* Whether something convergent is out of reach. ptxas lets threads wait at fewer points where a function holds
+ * bar.warp.sync and the like (sm_90, sm_100, ptxas 13.0). It counts those that are never executed, too; phases remove
+ * these. */
 bool exits_hide_convergent(Analyses *an)
 {
     for_each_block(b, an->fn)

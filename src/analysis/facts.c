@@ -90,7 +90,7 @@ static bool is_comparable(const Operand *o)
     return operand_register(o) || o->kind == OPND_IMM || o->kind == OPND_FLOAT;
 }
 
-/* The value of the register that operand o of i reads, if the register still holds it on the edge; else 0, since nobody asks for it. */
+/* The value of the register that operand o of i reads, if the register still holds it on the edge; otherwise 0. */
 static ValueId still_held(const EdgeFacts *e, const Instr *i, const Operand *o)
 {
     ValueId value = ssa_at(e->f->ssa, i->block, i, o->id);

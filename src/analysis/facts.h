@@ -5,9 +5,9 @@
  *                      setp (with .and/.or and their third predicate, p|q pairs), and/or/not/mov.pred.
  *     brx.idx %r, t;   on the edge to t[3], if no other entry leads there: %r == 3.
  *
- * An edge's facts are about values (analysis/ssa.h). They hold in all blocks that are dominated by its target, which other
- * edges reach only from below itself: there a register that still holds such a value has the fact. Computed in linear time; a
- * query costs a logarithm and the facts looked at. */
+ * An edge's facts are about values (analysis/ssa.h). If other edges reach its target only from blocks that the target
+ * dominates, they hold in all these blocks. There a register that still holds such a value has the fact. Computed in
+ * linear time; a query costs a logarithm and the facts looked at. */
 #ifndef PTXOPT_ANALYSIS_FACTS_H
 #define PTXOPT_ANALYSIS_FACTS_H
 

@@ -184,7 +184,8 @@ static void add_edges(PartialJoins *f, u32 position, u32 old)
     }
 }
 
-/* Adds the blocks from the end of `top` to `old`, and how they are connected; or the number of the region, if it was added before. */
+/* Adds the blocks from the end of `top` to `old`, and how they are connected. A region that was added before is added by
+ * its number. */
 static void add_region(PartialJoins *f, const Block *top, const Block *old)
 {
     u32 to = old ? f->order->index[old->id] : f->order->count; /* no block has that number */

@@ -1,9 +1,9 @@
 /* Linear expressions: constant + sum of scale * term, modulo 2 to the power of their width. Equal expressions are one LinearId,
  * so that equality is a comparison; expressions that differ in the constant alone share their `base`.
  *
- * A term is a value about which no more is known: of a register, of an operation on other expressions, or the extension of an
- * expression of 32 bits to 64. Extension is not carried through sums here: whoever can prove that they do not wrap adds extended
- * expressions. */
+ * A term is a value about which no more is known. It is that of a register, of an operation on other expressions, or of a
+ * 32-bit expression extended to 64. Extension is not carried through sums here: whoever can prove that they do not wrap
+ * adds extended expressions. */
 #ifndef PTXOPT_ANALYSIS_LINEAR_H
 #define PTXOPT_ANALYSIS_LINEAR_H
 

@@ -1,9 +1,9 @@
 /* The values of a function's registers as linear expressions (analysis/linear.h). They are made through add sub mul mad shl
  * mov cvt cvta, mul.wide and mad.wide, and or/lop3 of operands without common bits. Other pure operations on equal operands
- * are equal terms. Addresses wrap as PTX computes them. The extension of a 32-bit value to 64 bits is the sum of its
- * operands' extensions only if their ranges prove that no wrap is cut off. cvta to and from global memory adds a number
- * that no thread needs to know. An address may leave the windows of other spaces on the way. There cvta.to undoes cvta, and
- * both are operations otherwise. */
+ * are equal terms. Addresses wrap as PTX computes them. A 32-bit value extended to 64 bits is the sum of its operands'
+ * extensions only if their ranges prove that nothing wraps. cvta to and from global memory adds a number that no thread
+ * needs to know. An address may leave the windows of other spaces on the way. There cvta.to undoes cvta, and both are
+ * operations otherwise. */
 #ifndef PTXOPT_ANALYSIS_LINEAR_VALUE_H
 #define PTXOPT_ANALYSIS_LINEAR_VALUE_H
 
@@ -39,7 +39,7 @@ typedef struct LinearValues {
 LinearValues *linear_values_compute(LinearValues setup);
 void linear_values_free(LinearValues *a);
 
-/* Whether i computes something that expressions follow or compare, and nothing else: it may be removed when nobody reads the
+/* Whether i only computes, and something that expressions follow or compare. It may be removed when nobody reads the
  * result, and repeated where its operands hold the same values. */
 bool linear_is_operation(const Instr *i);
 /* A phi that is another one of its block plus a constant, in every iteration of its loop. */

@@ -1,5 +1,5 @@
-/* The values of some registers (analysis/ssa.h) with all their uses: instructions, what they read and what they write, numbered
- * in the order of a walk over the dominator tree, parents first.
+/* The values of some registers (analysis/ssa.h) with all their uses. Instructions, what they read, and what they write
+ * are numbered along a walk over the dominator tree, parents first.
  *
  * A guarded write, or one of a part, makes a value of which nothing is known (`whole` is unset); it reads the old one. */
 #ifndef PTXOPT_ANALYSIS_LISTING_H

@@ -36,13 +36,13 @@ bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg);
 u32 live_words_of(const Live *l, RegId reg);
 /* 32-bit registers that are live into b, predicates and the carry left out; `most` where they are more. */
 u32 live_words(const Live *l, const Block *b, u32 most);
-/* The most 32-bit registers, as above, that are live together at a program point, or a number above `limit` where they are more than
- * that; 0 where it is not known. */
+/* The most 32-bit registers, as above, that are live together at a program point; 0 where it is not known. Where they are
+ * more than `limit`, the answer is some number above it. */
 u32 live_most_words(const Live *l, u32 limit, Arena *scratch);
 /* Whether more than `limit` 32-bit registers, as above, are known to be live together. Blocks that cannot have as many are not walked. */
 bool live_exceeds(const Live *l, u32 limit, Arena *scratch);
-/* Puts the registers live out of b into `set` (fn->regs.n bits), or takes them out again: where registers are very many that
- * costs less than to clear the set. */
+/* Puts the registers live out of b into `set` (fn->regs.n bits), or takes them out again. Where registers are very many,
+ * taking them out costs less than clearing the set. */
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in);
 
 #endif

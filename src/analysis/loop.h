@@ -1,6 +1,6 @@
-/* Natural loops with latches and exits, nesting, and reducibility. A back edge is an edge to a dominator; the cycles that
- * are left when all back edges are taken away are irreducible regions (Hecht and Ullman, 1974): code that is entered
- * into a cycle at more than one place. Neither depends on the order in which the graph was searched. */
+/* Natural loops with latches and exits, nesting, and reducibility. A back edge is an edge to a dominator. The cycles that
+ * are left without back edges are irreducible regions (Hecht and Ullman, 1974): cycles that control enters at more than
+ * one place. Neither depends on the order in which the graph was searched. */
 #ifndef PTXOPT_ANALYSIS_LOOP_H
 #define PTXOPT_ANALYSIS_LOOP_H
 
@@ -62,9 +62,10 @@ static inline bool loop_is_irreducible(const Loops *l, const Block *b)
     return l->irreducible && bitset_has(&l->in_irreducible, b->id);
 }
 
-/* Whether b is in an irreducible region, or decides by which of its blocks one is entered: on the way to it from its nearest common
- * dominator, which counts too. What edges and branches there look like stays as it is: ptxas compiles some of the ways to write one
- * graph wrongly, with a uniform counter for threads of different entries (TWO_ENTRIES of target/bugs.def). */
+/* Whether b is in an irreducible region, or helps to decide by which of its blocks control enters one. These are the
+ * blocks on the way to the region from its entries' nearest common dominator, which counts too. What edges and branches
+ * there look like stays as it is. ptxas compiles some spellings of one graph wrongly, with a uniform counter for threads
+ * of different entries (TWO_ENTRIES of target/bugs.def). */
 static inline bool loop_is_around_irreducible(const Loops *l, const Block *b)
 {
     return l->irreducible && b->id < l->blocks && bitset_has(&l->around_irreducible, b->id);

@@ -1,5 +1,5 @@
-/* Reverse post-order of the blocks that the entry reaches, and their edges once more as arrays over the positions in
- * it: what the other analyses walk instead of the edge maps. */
+/* Reverse post-order of the blocks that the entry reaches, and their edges as arrays over the positions in it. The other
+ * analyses walk these instead of the edge maps. */
 #ifndef PTXOPT_ANALYSIS_ORDER_H
 #define PTXOPT_ANALYSIS_ORDER_H
 

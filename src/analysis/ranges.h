@@ -22,8 +22,8 @@ Range range_union(Range a, Range b);
 Range range_extend(Range a, u32 bits, bool is_signed);
 Range range_truncate(Range a, u32 bits);
 
-/* Results of add sub mul(.lo) min max and or shl shr rem div on operands of one width (shifts: b is the amount); other
- * opcodes: full. */
+/* The result of add sub mul(.lo) min max and or shl shr rem div on operands of one width. For shifts b is the amount;
+ * other opcodes have the full range. */
 Range range_binary(Opcode opcode, bool is_signed, Range a, Range b);
 
 /* Whether `a cmp b` holds for all values of the ranges, or for none. */

@@ -4,7 +4,7 @@
  * A rewrite may move this point up, from `old` to a point before it. Then threads come together there that went from there
  * to `old` in groups of their own. The rewrite is refused in two cases.
  *
- * - A thread may wait where the groups come from, or on some paths between the two points; and what it waits for may stand
+ * - A thread may wait where the groups come from, or on some paths between the two points. What it waits for may stand
  *   from the new point to the old one. The others would stand still before they get there. (Groups come from the branch
  *   that divides them, up to the new point.)
  * - From the new point to the old one an instruction depends on which lanes execute it, and does not name them.
@@ -91,8 +91,8 @@ ReconvergeRisk reconverge_joins(ReconvergeGate *gate, const Block *branch);
 /* Threads that a guarded ret or exit at the end of b takes out of the function, each at once, are to reconverge first. */
 ReconvergeRisk reconverge_before_leaving(ReconvergeGate *gate, const Block *b);
 
-/* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
- * reconverge wherever their paths join. */
+/* A decision whose threads reconverge at `old` is to be taken by other branches. Threads that take different edges may
+ * then reconverge wherever their paths join. */
 ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);
 /* The region from the beginning of `at` to `old`. */
 ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Block *old);
@@ -103,8 +103,8 @@ ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Bl
  * reconvergence point; NULL where several branches are decided at once. */
 ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool converged);
 /* Notes that the branch goes, and that all threads that come to it go to `to`. Two branches may each be decided, but not
- * both, in two cases: together they are all that leaves a loop, or paths from them to their reconvergence points share a
- * block. */
+ * both, if together they are all that leaves a loop. The same holds if paths from them to their reconvergence points
+ * share a block. */
 void reconverge_decide(ReconvergeGate *gate, const Block *branch, const Block *to);
 /* Notes that some threads no longer come to the branch. */
 void reconverge_bypass(ReconvergeGate *gate, const Block *branch);

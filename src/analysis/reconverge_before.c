@@ -128,7 +128,8 @@ static bool goes_around(ReconvergeGate *g, const Block *top, const Block *a, con
     return around;
 }
 
-/* EffectWaits of what threads may pass that come back to `top` before they come to a or b: it need not be a loop of its own. */
+/* EffectWaits of what threads may pass that come back to `top` before they come to a or b. The way back need not be a
+ * loop of its own. */
 static u8 waits_of_rounds(ReconvergeGate *g, const Block *top, const Block *a, const Block *b)
 {
     bool whole;
@@ -269,8 +270,8 @@ bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
     return rounds_divide(g, top, a, b);
 }
 
-/* EffectWaits of what threads may pass that diverge after `at` and come back to it, in the loops around it: they may come by a block that
- * dominates `at`. */
+/* EffectWaits of what threads may pass that diverge after `at` and come back to it in the loops around it. They may come
+ * back through a block that dominates `at`. */
 static u8 waits_of_returns(ReconvergeGate *g, const Block *at, const Block *old)
 {
     const Order *order = an_order(g->an);

@@ -67,8 +67,8 @@ static bool returns_within(ReconvergeGate *g, const Block *b, const Block *branc
     return false;
 }
 
-/* The risk of b, which the branch dominates and which threads may come to in different iterations: those that come early now wait
- * there for the others. between: the blocks on paths from `to` to `old`. */
+/* The risk of b, which the branch dominates. Threads may come to b in different iterations; those that come early now
+ * wait there for the others. between: the blocks on paths from `to` to `old`. */
 static ReconvergeRisk waits_for_iterations(ReconvergeGate *g, Block *b, const Block *old, const VecU32 *between)
 {
     ReconvergeRegion after = reconverge_from(g, b, old);

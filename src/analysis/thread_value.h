@@ -27,8 +27,8 @@ typedef struct ThreadValue {
     SymId symbol;      /* the value is this variable's address and ... */
     i64 lo, hi;        /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
     i64 offset;
-    u64 spread, extent; /* two threads that differ in a component of dims have values that differ by at least spread and at
-                           most extent, in one direction or the other; spread 0: may be equal, and extent says nothing */
+    u64 spread, extent; /* the values of two threads that differ in a component of dims are at least spread and at most
+                           extent apart; spread 0: they may be equal, and extent says nothing */
 } ThreadValue;
 
 enum { THROUGH_MANY = UINT32_MAX }; /* made of an address otherwise, or of two */

@@ -82,8 +82,8 @@ bool uniform_names_lanes(const Uniform *u, const Instr *i)
     return mask_is_uniform(&u->warp, i) && (!i->guard || uniform_has(&u->warp, i->guard));
 }
 
-/* A copy of a register that got a constant right before: nvcc starts all registers of a loop that way, with copies of one
- * that the loop makes divergent. */
+/* A copy of a register that got a constant right before. nvcc starts all registers of a loop with copies of one such
+ * register, which the loop makes divergent. */
 static bool copies_constant(const Instr *i)
 {
     RegId reg = 0;
@@ -202,8 +202,8 @@ static void spread(Solver *s)
     }
 }
 
-/* Begins with all registers uniform but those that are live at the entry: these are garbage, parameters of a function, or live
- * everywhere for lack of a precise answer. */
+/* Begins with all registers uniform except those that are live at the entry. These are garbage, parameters of a function,
+ * or live only for lack of a precise answer. */
 static void start_solving(Solver *s, Uniform *u)
 {
     RegId reg;

@@ -182,8 +182,8 @@ static bool any_open(Solver *s, u32 *list)
     return *list;
 }
 
-/* Whether paths from the branch at b may join where that matters: after a loop around it, or at a block whose immediate dominator
- * dominates the branch. From any other dominator of a join the paths to it go on as one. */
+/* Whether paths from the branch at b may join where that matters. That is after a loop around it, or at a block whose
+ * immediate dominator dominates the branch. From any other dominator of a join the paths to it go on as one. */
 static bool may_join(Solver *s, u32 b)
 {
     const Block *d = s->order->rpo[b];

@@ -1,7 +1,8 @@
-/* Knowledge of a register at a point, on every path there or on the path over one edge: the truth of a predicate, the range
- * of an integer. It is found lazily, from the point upwards: from what the block wrote before, what the edge's branch says,
- * and what dominating branches say (facts.h). Then the one definition that reaches the point is asked, which passes the
- * question on to its operands, a few steps far. What definitions elsewhere give is remembered; a query costs a bounded number of steps. */
+/* What is known of a register at a point, on every path there or on the path over one edge. It is the truth of a
+ * predicate, or the range of an integer. It is found lazily, from the point upwards: from what the block wrote before,
+ * what the edge's branch says, and what dominating branches say (facts.h). Then the one definition that reaches the point
+ * is asked, which passes the question on to its operands, a few steps far. What definitions elsewhere give is remembered;
+ * a query costs a bounded number of steps. */
 #ifndef PTXOPT_ANALYSIS_VALUES_H
 #define PTXOPT_ANALYSIS_VALUES_H
 

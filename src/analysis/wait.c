@@ -112,7 +112,7 @@ static bool asks(const Finder *f, const Instr *i)
     return instr_polls(i, f->summaries) || instr_reads_weakly(i) || (f->of == WAITS_ALL && calls_reader(f, i));
 }
 
-/* Whether i reads what the thread has kept in memory of its own, or got from a callee: what the loop has read may have gone there. The
+/* Whether i reads memory of the thread's own, or what a callee returned. What the loop has read may have gone there. The
  * parameters of a kernel do not change. */
 static bool reads_own_memory(const Finder *f, const Instr *i)
 {

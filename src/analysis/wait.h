@@ -1,5 +1,5 @@
-/* Who may wait in a function, and what others may wait for. A thread waits in a loop that another thread has to end, at a
- * warp operation until the lanes that its mask names come to one or leave, and at a barrier. */
+/* Who may wait in a function, and what others may wait for. A thread waits in a loop that another thread has to end, and
+ * at a barrier. At a warp operation it waits until the lanes that its mask names come to one or leave. */
 #ifndef PTXOPT_ANALYSIS_WAIT_H
 #define PTXOPT_ANALYSIS_WAIT_H
 

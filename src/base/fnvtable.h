@@ -1,6 +1,6 @@
-/* Hash table of objects whose first member is their key, a u32: FNV-1a over the key's four bytes, open addressing with
- * linear probing and backward-shift deletion, growth at 7/8 load. A slot is a pointer, less than half of what FnvMap's takes.
- * A zeroed FnvTable is empty. */
+/* Hash table of objects whose first member is their key, a u32. It hashes the key's four bytes with FNV-1a, and probes
+ * linearly, with backward-shift deletion and growth at 7/8 load. A slot is a pointer, less than half of what FnvMap's
+ * takes. A zeroed FnvTable is empty. */
 #ifndef PTXOPT_BASE_FNVTABLE_H
 #define PTXOPT_BASE_FNVTABLE_H
 

@@ -33,7 +33,7 @@ u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found);
 u32 graph_components(const Graph *g, u32 *component);
 
 /* Finds the immediate dominators of the nodes that root reaches. The algorithm is that of Lengauer and Tarjan, 1979, with
- * simple linking: O(m log n) on every graph, where iterative schemes are quadratic on long ladders of early exits.
+ * simple linking. It takes O(m log n) on every graph; iterative schemes are quadratic on long ladders of early exits.
  * idom[root] and idom of unreached nodes are GRAPH_NONE. order receives the reached nodes, parents before children; the
  * answer is their number. idom, order: nodes entries. */
 u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, u32 *order);

@@ -1,4 +1,4 @@
-/* Edge maps. The lists of one function live in one arena; a list that grows or becomes empty leaves its place to the next
+/* Edge maps. The lists of one function live in one arena. A list that grows or becomes empty leaves its place to the next
  * list of its size. Every edge stands in two lists, and knows its place in the other one. */
 #include "ir/cfg.h"
 

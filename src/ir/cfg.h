@@ -2,8 +2,8 @@
  * cfg_remove_edge and cfg_redirect change them, so that both directions always agree. An edge is counted: two edges from a
  * to b (both arms of a branch, repeated table entries) are one CfgEdge of multiplicity two.
  *
- * The maps stand here and not among the analyses because ir/edit.h keeps them in step with every change; orders, dominators
- * and loops, which are computed from them, are in analysis/. */
+ * The maps stand here and not among the analyses because ir/edit.h keeps them in step with every change. Orders,
+ * dominators and loops are computed from them in analysis/. */
 #ifndef PTXOPT_IR_CFG_H
 #define PTXOPT_IR_CFG_H
 

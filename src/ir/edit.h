@@ -2,8 +2,8 @@
  * marks the function and the changed instructions as changed. None of them fixes the layout: edit_layout does, once, when a
  * phase ends.
  *
- * An instruction that is moved to another scope prints from its operands there. Where a scope's blocks no longer stand
- * together, or something outside uses a name that it declares, edit_layout flattens it (ir/scopes.h): splitting or cloning
+ * An instruction that is moved to another scope prints from its operands there. edit_layout flattens a scope
+ * (ir/scopes.h) whose blocks no longer stand together, or that declares a name used outside. Splitting or cloning
  * in-block scopes, and joining blocks of two scopes, are sound, but change more text. */
 #ifndef PTXOPT_IR_EDIT_H
 #define PTXOPT_IR_EDIT_H

@@ -1,15 +1,15 @@
 /* The program as the phases see it: Module > Function > Block > Instr > Operand, all on this one page.
  *
  * Text.      Every object remembers the source text it came from. A function that no phase changed is printed as its
- *            own bytes; in a changed one every instruction whose `changed` is unset still prints its own bytes.
+ *            own bytes. So is each instruction of a changed one whose `changed` is unset.
  * Registers  are numbered per function after scope resolution: two `%p` of two scopes are two RegIds. Not SSA.
  * Blocks     end after a terminator (guarded or not) or before a label. Control continues at `fall`, whatever the
  *            layout: `@p bra L;` at the end of a block goes to L or to `fall`. An unconditional `bra` is not in the
  *            instruction list: it is the block's `jump` (kept for its text), and its target is `fall`. A block whose
  *            `fall` is not next in layout has a jump; edit_layout() makes them where phases omitted them.
  * Scopes     A `{ }` without labels or branches inside lives in one block, as SCOPE_BEGIN .. SCOPE_END items. Every
- *            other scope begins and ends between blocks (Block.scope); the printer writes its braces, and flattens the
- *            scope (renaming names that would clash) when the layout or a branch no longer respects it.
+ *            other scope begins and ends between blocks (Block.scope). The printer writes its braces. It flattens the
+ *            scope, and renames what would clash, when the layout or a branch no longer respects it.
  * Edges      live in the Cfg (ir/cfg.h), computed from terminator and `fall`; phases change control flow
  *            through ir/edit.h only, which keeps the edges. */
 #ifndef PTXOPT_IR_IR_H
@@ -405,8 +405,8 @@ static inline void fn_edges_changed(Function *fn)
 }
 
 u32 instr_operands(const Instr *i);
-/* The symbol of a call's callee; 0: the call is indirect. The operands of a call in the IR are normalised: LIST of returns
- * (maybe empty), callee (SYM or REG), LIST of arguments (maybe empty), [TABLE prototype or targets]. */
+/* The symbol of a call's callee; 0: the call is indirect. The operands of a call are normalised: LIST of returns, callee
+ * (SYM or REG), LIST of arguments, [TABLE prototype or targets]. Lists may be empty. */
 SymId call_callee(const Instr *i);
 /* The target of a bra; the targets of a brx come from its table. */
 Block *branch_target(const Instr *i);

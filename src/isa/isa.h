@@ -2,9 +2,9 @@
  *
  * A full dotted opcode (`ld.global.v4.f32`) is decoded once per module into an OpInfo and cached; all later questions
  * are field reads. The longest row of opcodes.def that is a dotted prefix of the text names the opcode
- * (`cp.async.bulk.tensor` before `cp.async`); the remaining parts must all be rows of modifiers.def. Where either is
- * missing, or the opcode does not take modifiers of that class, `known` is false and every property has its most
- * conservative value; an opcode with a row keeps what says where control goes (terminator, branch, call).
+ * (`cp.async.bulk.tensor` before `cp.async`). The remaining parts must all be rows of modifiers.def. Otherwise, or if the
+ * opcode does not take modifiers of that class, `known` is false, and every property has its most conservative value. An
+ * opcode with a row keeps what says where control goes (terminator, branch, call).
  *
  * Reference: PTX ISA 9.5. */
 #ifndef PTXOPT_ISA_ISA_H
@@ -123,8 +123,8 @@ enum OpFlag {
     OPF_ALIGNED = 1u << 16,      /* all lanes of the warp that have not left execute it together */
     OPF_OFFSET = 1u << 17,       /* its address may be a register plus a constant */
     OPF_ENDS_THREAD = 1u << 18,  /* exit, trap: a caller may not get control back */
-    OPF_FUSES = 1u << 19,        /* ptxas makes one instruction of it and a reader in its block: a product or shift and the
-                                    sum after it, an extension and the product */
+    OPF_FUSES = 1u << 19,        /* ptxas makes one instruction of it and a reader in its block, such as a shift and the
+                                    sum after it */
     /* These follow from the others, and no row has them. */
     OPF_PURE = 1u << 20,        /* see op_is_pure */
     OPF_PLAIN_ACCESS = 1u << 21 /* accesses memory weakly, and does nothing else */

@@ -1,6 +1,6 @@
-/* What integer and predicate arithmetic computes, and what comparisons compare. The decoder reads the modifiers of such an
- * opcode (.hi .lo .wide, .sat, .relu, .ftz) once, into a Sem; nothing else in the optimizer reads them. The
- * prover (check/prove/compute.c) and the interpreter read some of them themselves. */
+/* What integer and predicate arithmetic computes, and what comparisons compare. The decoder reads the modifiers of such
+ * an opcode (.hi .lo .wide, .sat, .relu, .ftz) once, into a Sem. Nothing else in the optimizer reads them. The prover
+ * (check/prove/compute.c) and the interpreter read some of them themselves. */
 #ifndef PTXOPT_ISA_SEM_H
 #define PTXOPT_ISA_SEM_H
 

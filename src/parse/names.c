@@ -15,7 +15,7 @@ typedef struct NameInfo {
 } NameInfo;
 
 /* Members of ranges up to this size are found without hashing. So are those of larger ranges, until as many have been
- * cleared as the text has bytes: a text that declares more cannot name them all. */
+ * cleared as the text has bytes. A text that declares more cannot name them all. */
 enum { DENSE_MEMBERS = 64 };
 
 static NameInfo *info_of(Lower *p, Name *name)
