@@ -263,12 +263,12 @@ bool loop_copy_may(Analyses *an, const Loop *loop)
            loop_is_short(loop, LOOP_WALKED);
 }
 
-LoopSize loop_copy_size(Analyses *an, const LoopBody *c, const LoopDropped *d)
+LoopSize loop_copy_size(Analyses *an, const LoopBody *body, const LoopDropped *dropped)
 {
     LoopSize size = {.branches = 0};
-    for (u32 k = 0; k < c->blocks; k++)
-        for_each_instr(i, c->block[k]) {
-            if (i->kind != INSTR_OP || lacks(d, i))
+    for (u32 k = 0; k < body->blocks; k++)
+        for_each_instr(i, body->block[k]) {
+            if (i->kind != INSTR_OP || lacks(dropped, i))
                 continue;
             bool ends = op_has(i->op, OPF_TERMINATOR);
             size.branches += ends && i->guard;
