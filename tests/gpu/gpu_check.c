@@ -100,10 +100,11 @@ static void print_kernel(const Launch *launch, const LaunchKernel *k)
         const LaunchArg *a = &k->args.v[i];
         if (a->buffer >= 0) {
             printf(" %s+%" PRIu64, launch->buffers.v[a->buffer].name, a->offset);
-            continue;
+            if (a->bytes == 8)
+                continue;
         }
         putchar(' ');
-        for (u32 byte = 0; byte < a->bytes; byte++)
+        for (u32 byte = a->buffer >= 0 ? 8 : 0; byte < a->bytes; byte++)
             printf("%02x", a->value[byte]);
     }
     putchar('\n');

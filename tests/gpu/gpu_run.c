@@ -99,7 +99,9 @@ static bool launch_kernel(GpuRun *run, u32 index)
         const LaunchArg *a = &k->args.v[i];
         if (a->buffer >= 0)
             pointer[i] = run->memory.v[a->buffer].address + a->offset;
-        argument[i] = a->buffer >= 0 ? (void *)&pointer[i] : a->value;
+        argument[i] = a->value ? (void *)a->value : (void *)&pointer[i];
+        if (a->buffer >= 0 && a->value)
+            memcpy(a->value, &pointer[i], sizeof pointer[i]);
     }
     CudaStatus status = run->cuda->launch(run->function[index], k->grid[0], k->grid[1], k->grid[2], k->block[0],
                                           k->block[1], k->block[2], k->shared, NULL, argument, NULL);

@@ -288,6 +288,22 @@ static void parse_buffer(Parser *ps)
     vec_push(&l->buffers, b);
 }
 
+/* Bytes behind the first `room` of the argument. */
+static void parse_bytes(Parser *ps, LaunchArg *a, u32 room, const char *text)
+{
+    u32 count = (u32)strlen(text) / 2;
+    a->bytes = room + count;
+    a->value = arena_alloc(ps->arena, a->bytes);
+    for (u32 i = 0; i < count; i++) {
+        char hex[3] = {text[2 * i], text[2 * i + 1], 0}, *end;
+        a->value[room + i] = (u8)strtoul(hex, &end, 16);
+        if (*end)
+            fail(ps, "not hexadecimal: %s", hex);
+    }
+    if (strlen(text) % 2)
+        fail(ps, "an odd number of hexadecimal digits");
+}
+
 static void parse_arg(Parser *ps)
 {
     LaunchKernel *k = current_kernel(ps);
@@ -303,17 +319,11 @@ static void parse_arg(Parser *ps)
         }
         a.buffer = find_buffer(ps, current(ps), text);
         a.bytes = 8;
+        char *behind = word(ps);
+        if (behind)
+            parse_bytes(ps, &a, 8, behind);
     } else if (!strcmp(type, "bytes")) {
-        a.bytes = (u32)strlen(text) / 2;
-        a.value = arena_alloc(ps->arena, a.bytes);
-        for (u32 i = 0; i < a.bytes; i++) {
-            char hex[3] = {text[2 * i], text[2 * i + 1], 0}, *end;
-            a.value[i] = (u8)strtoul(hex, &end, 16);
-            if (*end)
-                fail(ps, "not hexadecimal: %s", hex);
-        }
-        if (strlen(text) % 2)
-            fail(ps, "an odd number of hexadecimal digits");
+        parse_bytes(ps, &a, 0, text);
     } else {
         ElemType t;
         if (!parse_type(ps, type, &t))

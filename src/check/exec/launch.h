@@ -18,8 +18,8 @@ typedef struct LaunchBuffer {
 typedef struct LaunchArg {
     i32 buffer; /* index of the buffer that it points into; -1: a value */
     u64 offset; /* bytes into the buffer */
-    u8 *value;
-    u32 bytes; /* 8 for pointers */
+    u8 *value; /* of a pointer: NULL, or 8 bytes for it, and what stands behind it */
+    u32 bytes; /* 8 for a pointer alone */
 } LaunchArg;
 
 typedef struct LaunchKernel {

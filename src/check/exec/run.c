@@ -32,12 +32,15 @@ static const char *fill_bank(Machine *m, const LaunchKernel *k, const u64 *addre
     m->bank = arena_alloc(m->arena, f->bank.owner.n + 64);
     for (u32 i = 0; i < k->args.n; i++) {
         const LaunchArg *a = &k->args.v[i];
-        u32 bytes = a->buffer >= 0 && !m->program->wide_addresses ? 4 : a->bytes;
+        u32 bytes = a->buffer >= 0 && a->bytes == 8 && !m->program->wide_addresses ? 4 : a->bytes;
         if (bytes != f->param[i].bytes)
             return arena_printf(m->arena, "parameter %u of kernel %s has %u bytes, not %u", i, k->name, f->param[i].bytes,
                                 bytes);
         u64 pointer = a->buffer >= 0 ? address[a->buffer] + a->offset : 0;
-        memcpy(m->bank + f->param[i].place.add, a->buffer >= 0 ? (const u8 *)&pointer : a->value, bytes);
+        if (a->value)
+            memcpy(m->bank + f->param[i].place.add, a->value, bytes);
+        if (a->buffer >= 0)
+            memcpy(m->bank + f->param[i].place.add, &pointer, bytes < 8 ? bytes : 8);
     }
     return NULL;
 }
