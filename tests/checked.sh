@@ -49,5 +49,6 @@ done
     expected products.checked.clang.ptx 12
     expected passes.checked.nvcc.ptx 68
     expected passes.checked.clang.ptx 18
+    expected slices.checked.slang.ptx 25
 } >>"$LOG"
 tally checked "$LOG"

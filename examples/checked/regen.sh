@@ -3,7 +3,9 @@
 #
 #   sh regen.sh [NAME...]       (default: all)
 #
-# See ../regen.sh for the compilers.
+# See ../regen.sh for the compilers. slices.*.slang.ptx, of slices.slang, is of slangc 2026.14.1 and NVRTC 13.0.88, without a script
+# here: slangc -target cuda slices.slang -o slices.cu, then by NVRTC -arch=compute_75 -std=c++17 -default-device, for the checked one
+# with -D'SLANG_BOUND_CHECK(index,count)=if (!((index) < (count))) __trap();', the macro that Slang's prelude leaves to its user.
 set -eu
 cd "$(dirname "$0")"
 CUDA=${CUDA:-/usr/local/cuda}
