@@ -68,7 +68,8 @@ ValueSet value_preimage(const ValueScope *scope, const Value *linear, ValueSet v
 {
     Arena *arena = scope->arena;
     ValueSet set = value_set_shift(arena, values, 0 - linear->outer, linear->linear_width);
-    set = value_set_and(arena, set, value_set_range(arena, 0, sem_max(scope->bits)));
+    if (set.n && set.v[set.n - 1].hi > sem_max(scope->bits))
+        set = value_set_and(arena, set, value_set_range(arena, 0, sem_max(scope->bits)));
     return value_set_shift(arena, set, 0 - linear->inner, scope->bits);
 }
 

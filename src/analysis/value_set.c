@@ -84,12 +84,9 @@ ValueSet value_set_and(Arena *arena, ValueSet a, ValueSet b)
     return set_of(arena, v, n, (size_t)a.n + b.n);
 }
 
-ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b)
+/* The union, which shares no memory with either of them. */
+static ValueSet merge(Arena *arena, ValueSet a, ValueSet b)
 {
-    if (spans(a, b))
-        return a;
-    if (spans(b, a))
-        return b;
     Interval *v = intervals(arena, (size_t)a.n + b.n);
     u32 n = 0;
     for (u32 i = 0, k = 0; i < a.n || k < b.n;) {
@@ -103,12 +100,24 @@ ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b)
     return set_of(arena, v, n, (size_t)a.n + b.n);
 }
 
+ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b)
+{
+    return spans(a, b) ? a : spans(b, a) ? b : merge(arena, a, b);
+}
+
+/* Unions of two sets, of four, of eight: only the last ones are held, with those that they are made of. */
 ValueSet value_set_union(Arena *arena, ValueSet *sets, u32 n)
 {
-    for (; n > 1; n = (n + 1) / 2)
+    Arena level[2] = {0};
+    for (u32 turn = 0; n > 1; n = (n + 1) / 2, turn = !turn) {
+        arena_free(&level[turn]);
         for (u32 k = 0; k < n; k += 2)
-            sets[k / 2] = k + 1 < n ? value_set_or(arena, sets[k], sets[k + 1]) : sets[k];
-    return n ? sets[0] : (ValueSet){0};
+            sets[k / 2] = merge(&level[turn], sets[k], k + 1 < n ? sets[k + 1] : (ValueSet){0});
+    }
+    ValueSet all = n ? value_set_copy(arena, sets[0]) : (ValueSet){0};
+    arena_free(&level[0]);
+    arena_free(&level[1]);
+    return all;
 }
 
 ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits)

@@ -215,7 +215,7 @@ static CfgEdge *find_succ(Places *places, EdgeList *succs, const Block *to)
     if (!places->used)
         return edge_to(succs, to);
     const u64 *place = fnvmap_find(&places->of, to->id);
-    return place ? &succs->v[*place - 1] : NULL;
+    return place && *place ? &succs->v[*place - 1] : NULL;
 }
 
 /* Adds edges from `from`, whose list has room, to a block. If the block has no list, it gets one with room for `preds` edges. */
@@ -234,17 +234,25 @@ static void add_edges(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Cf
     edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, edges.multiplicity);
 }
 
-/* Adds the edges of a block's instructions. in_edges: by Block.id, how many edges will lead there; NULL: unknown. */
-static void add_edges_of(Cfg *cfg, Block *from, const u32 *in_edges)
+/* The most blocks that the edges lead to. Where they are many, each block gets a place, which is 0 so far. */
+static u32 count_succs(Places *places, const Block *from, u32 edges)
+{
+    for (u32 k = 0; places->used && k < edges; k++)
+        *fnvmap_at(&places->of, block_edge_target(from, k)->id) = 0;
+    return places->used ? places->of.count : edges;
+}
+
+/* Adds the edges of a block's instructions. preds: by Block.id, how many blocks will lead there; NULL: unknown. */
+static void add_edges_of(Cfg *cfg, Block *from, const u32 *preds)
 {
     u32 edges = block_edge_count(from);
     if (!edges)
         return;
     Places places = {.used = edges > MANY_EDGES};
-    EdgeList *succs = list_at(cfg, &cfg->succ, from, edges);
+    EdgeList *succs = list_at(cfg, &cfg->succ, from, count_succs(&places, from, edges));
     for (u32 k = 0; k < edges; k++) {
         Block *to = block_edge_target(from, k);
-        add_edges(cfg, &places, succs, from, (CfgEdge){to, 1, 0}, in_edges ? in_edges[to->id] : 1);
+        add_edges(cfg, &places, succs, from, (CfgEdge){to, 1, 0}, preds ? preds[to->id] : 1);
     }
     fnvmap_free(&places.of);
 }
@@ -290,19 +298,26 @@ void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to)
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-/* The number of edges into each block, by its id. Makes room for a list of every block that will have one. */
-static u32 *count_in_edges(Cfg *cfg, const Function *fn)
+/* The number of predecessors of each block, by its id. Makes room for a list of every block that will have one. */
+static u32 *count_preds(Cfg *cfg, const Function *fn)
 {
-    u32 *in_edges = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n), with_succs = 0, with_preds = 0;
+    u32 *preds = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n), with_succs = 0, with_preds = 0;
+    u32 *last =
+        mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n); /* 1 + the id of the last block that was seen to lead there */
     for_each_block(b, fn) {
         u32 edges = block_edge_count(b);
         with_succs += edges > 0;
-        for (u32 k = 0; k < edges; k++)
-            with_preds += in_edges[block_edge_target(b, k)->id]++ == 0;
+        for (u32 k = 0; k < edges; k++) {
+            u32 to = block_edge_target(b, k)->id;
+            with_preds += preds[to] == 0;
+            preds[to] += last[to] != b->id + 1;
+            last[to] = b->id + 1;
+        }
     }
+    mem_free(last);
     fnvtable_reserve(&cfg->succ, with_succs);
     fnvtable_reserve(&cfg->pred, with_preds);
-    return in_edges;
+    return preds;
 }
 
 void cfg_build(Function *fn)
@@ -310,10 +325,10 @@ void cfg_build(Function *fn)
     if (fn->cfg)
         return;
     Cfg *cfg = mem_zalloc(sizeof *cfg);
-    u32 *in_edges = count_in_edges(cfg, fn);
+    u32 *preds = count_preds(cfg, fn);
     for_each_block(b, fn)
-        add_edges_of(cfg, b, in_edges);
-    mem_free(in_edges);
+        add_edges_of(cfg, b, preds);
+    mem_free(preds);
     fn->cfg = cfg;
 }
 

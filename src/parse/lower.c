@@ -281,8 +281,8 @@ void lower_table_begin(Lower *p, TableKind kind, Span name)
 static void add_label_entry(Lower *p, Span at)
 {
     Table *table = &p->fn->tables.v[p->table];
-    names_refer(p, at, (LabelRef){.table = p->table, .entry = table->targets.n});
     vec_push(&table->targets, 0);
+    names_refer(p, at, (LabelRef){.table = p->table, .entry = table->targets.n - 1});
 }
 
 void lower_table_entry(Lower *p, Span name)

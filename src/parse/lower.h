@@ -292,8 +292,8 @@ struct LabelRef {
     Span at;
     u32 sequence;
     Operand *operand; /* or: */
-    u32 table, entry;
-    Block *from; /* the block whose jump it is; its fall is set as well */
+    u32 table, entry; /* the last entry of this name; the table holds 1 + the one before, and at the first one 0 */
+    Block *from;      /* the block whose jump it is; its fall is set as well */
     bool done;
 };
 

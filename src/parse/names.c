@@ -277,7 +277,12 @@ static void resolve(Lower *p, LabelRef *ref, Block *block)
         ref->operand->id = block->id;
         ref->operand->value = label_place(block, ref->name);
     } else {
-        p->fn->tables.v[ref->table].targets.v[ref->entry] = block->id;
+        u32 *targets = p->fn->tables.v[ref->table].targets.v;
+        for (u32 entry = ref->entry + 1; entry;) {
+            u32 *target = &targets[entry - 1];
+            entry = *target;
+            *target = block->id;
+        }
     }
     if (ref->from)
         ref->from->fall = block;
@@ -305,9 +310,20 @@ void names_close_scope(Lower *p)
     }
 }
 
+/* Whether the label is an entry of the table that the youngest reference to its name is of: one reference serves for both. */
+static bool joins_entries(const LabelRef *youngest, const LabelRef *ref)
+{
+    return youngest && !ref->operand && !youngest->operand && youngest->table == ref->table;
+}
+
 static void refer(Lower *p, Name *name, Span at, LabelRef ref)
 {
     NameInfo *info = info_of(p, name);
+    if (joins_entries(info->pending, &ref)) {
+        p->fn->tables.v[ref.table].targets.v[ref.entry] = info->pending->entry + 1;
+        info->pending->entry = ref.entry;
+        return;
+    }
     LabelRef *r = arena_new(&p->uses, LabelRef);
     *r = ref;
     r->name = name;

@@ -73,45 +73,41 @@ static bool same_leaf(const Leaf *a, const Leaf *b)
     return true;
 }
 
-/* The values for which one edge leads to a leaf. */
-struct LeafPart {
-    LeafPart *next;
-    ValueSet values;
-};
-
-static void add_values(SwitchRegion *g, u32 leaf, ValueSet values)
+/* Moves an arrival from its node to the leaf. */
+static void add_part(SwitchRegion *g, u32 leaf, Arrival *part)
 {
-    LeafPart *part = arena_new(&g->scratch, LeafPart);
-    *part = (LeafPart){g->parts[leaf], values};
-    g->parts[leaf] = part;
+    part->next = g->parts.v[leaf];
+    g->parts.v[leaf] = part;
 }
 
 /* All values that lead to a leaf, in the decision's memory. */
 static ValueSet unite_parts(SwitchRegion *g, u32 leaf)
 {
     u32 n = 0;
-    for (const LeafPart *part = g->parts[leaf]; part; part = part->next)
+    for (const Arrival *part = g->parts.v[leaf]; part; part = part->next)
         n++;
     ValueSet *sets = arena_array(&g->scratch, ValueSet, n);
     n = 0;
-    for (const LeafPart *part = g->parts[leaf]; part; part = part->next)
+    for (const Arrival *part = g->parts.v[leaf]; part; part = part->next)
         sets[n++] = part->values;
-    return value_set_copy(g->arena, value_set_union(&g->scratch, sets, n));
+    return value_set_union(g->arena, sets, n);
 }
 
-static void add_leaf(SwitchRegion *g, const Leaf *leaf)
+static void add_leaf(SwitchRegion *g, const Leaf *leaf, Arrival *part)
 {
     Decision *d = g->d;
     u32 *last = &g->r->leaf_of[leaf->target->id];
     for (u32 k = *last; k; k = d->leaves[k - 1].sibling)
         if (same_leaf(&d->leaves[k - 1], leaf)) {
             d->leaves[k - 1].value_edges += leaf->value_edges;
-            add_values(g, k - 1, leaf->values);
+            add_part(g, k - 1, part);
             return;
         }
-    d->leaves[d->leaf_count] = *leaf;
+    vec_push(&g->leaves, *leaf);
+    vec_push(&g->parts, NULL);
+    d->leaves = g->leaves.v;
     d->leaves[d->leaf_count].sibling = *last;
-    add_values(g, d->leaf_count++, leaf->values);
+    add_part(g, d->leaf_count++, part);
     *last = d->leaf_count;
 }
 
@@ -126,14 +122,15 @@ static bool collect_successors(SwitchRegion *g, const Node *node)
 {
     Decision *d = g->d;
     d->targets[d->target_count++] = node->b;
-    for (const Arrival *a = node->arrivals; a; a = a->next) {
-        Leaf leaf = {.target = node->b, .values = a->values, .value_edges = a->several ? 2 : 1};
+    for (Arrival *a = node->arrivals, *next; a; a = next) {
+        next = a->next;
+        Leaf leaf = {.target = node->b, .value_edges = a->several ? 2 : 1};
         d->depth = a->depth > d->depth ? a->depth : d->depth;
         if (!a->values.n)
             continue;
         if (!collect_needed(g, a->env, node->b, &leaf))
             return false;
-        add_leaf(g, &leaf);
+        add_leaf(g, &leaf, a);
     }
     return true;
 }
@@ -153,17 +150,14 @@ static void count_edges(SwitchRegion *g)
 bool region_collect_leaves(SwitchRegion *g)
 {
     Decision *d = g->d;
-    u32 edges = 0;
-    for (u32 n = 0; n < g->nodes.n; n++)
-        for (const Arrival *a = g->nodes.v[n].arrivals; a && is_exit(g, &g->nodes.v[n]); a = a->next)
-            edges++;
-    d->leaves = arena_array(g->arena, Leaf, edges + 1);
-    g->parts = arena_array(&g->scratch, LeafPart *, edges + 1);
     d->targets = arena_array(g->arena, Block *, g->nodes.n);
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)
         done = !is_exit(g, &g->nodes.v[n]) || collect_successors(g, &g->nodes.v[n]);
     count_edges(g);
+    d->leaves = arena_array(g->arena, Leaf, d->leaf_count);
+    if (d->leaf_count)
+        memcpy(d->leaves, g->leaves.v, d->leaf_count * sizeof *d->leaves);
     for (u32 l = 0; l < d->leaf_count; l++) {
         d->leaves[l].values = unite_parts(g, l);
         g->r->leaf_of[d->leaves[l].target->id] = 0;

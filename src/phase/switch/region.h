@@ -19,7 +19,7 @@ typedef struct Env {
 
 /* The values that come to a block over one edge. */
 typedef struct Arrival {
-    struct Arrival *next;
+    struct Arrival *next; /* of the same block; later, of the same leaf */
     const Env *env;
     ValueSet values;
     u32 depth;
@@ -51,8 +51,6 @@ struct Recovery {
     u32 blocks;
 };
 
-typedef struct LeafPart LeafPart; /* leaves.c */
-
 /* One region as it grows. */
 typedef struct SwitchRegion {
     Recovery *r;
@@ -60,9 +58,10 @@ typedef struct SwitchRegion {
     Arena scratch; /* holds everything else */
     Decision *d;
     ValueScope scope;
-    const Env *env;   /* the state in which values are looked up */
-    u32 depth;        /* of the resolution under way */
-    LeafPart **parts; /* by leaf, while values are collected */
+    const Env *env;       /* the state in which values are looked up */
+    u32 depth;            /* of the resolution under way */
+    VEC(Leaf) leaves;     /* while they are collected */
+    VEC(Arrival *) parts; /* by leaf: the edges that lead there */
     VEC(Node) nodes;
     VEC(u32) members; /* indices of nodes, predecessors first */
 } SwitchRegion;
