@@ -26,11 +26,7 @@ static void leave_for(Prover *p, ProveSide side, Term cond, Block *to)
 /* The values of a table's index that lead to this target. */
 static SetId values_for(Prover *p, const Table *table, u32 target)
 {
-    SetId set = prove_set_empty(&p->t.sets);
-    for (u32 k = 0; k < table->targets.n; k++)
-        if (table->targets.v[k] == target)
-            set = prove_set_or(&p->t.sets, set, prove_set_range(&p->t.sets, k, k));
-    return set;
+    return prove_set_places(&p->t.sets, table->targets.v, table->targets.n, target);
 }
 
 /* An index beyond the table is undefined: BEFORE never has one, AFTER must not. */

@@ -124,6 +124,15 @@ SetId prove_set_not(Sets *s, SetId a, u64 most)
     return intern_work(s);
 }
 
+SetId prove_set_places(Sets *s, const u32 *v, u32 n, u32 value)
+{
+    vec_clear(&s->work);
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == value)
+            vec_push(&s->work, ((Interval){k, k}));
+    return intern_work(s);
+}
+
 static int by_lo(const void *a, const void *b)
 {
     u64 x = ((const Interval *)a)->lo, y = ((const Interval *)b)->lo;

@@ -35,6 +35,8 @@ SetId prove_set_empty(Sets *s);
 SetId prove_set_range(Sets *s, u64 lo, u64 hi); /* lo <= hi */
 SetId prove_set_and(Sets *s, SetId a, SetId b);
 SetId prove_set_or(Sets *s, SetId a, SetId b);
+/* {k : v[k] == value} */
+SetId prove_set_places(Sets *s, const u32 *v, u32 n, u32 value);
 SetId prove_set_not(Sets *s, SetId a, u64 most);
 /* The set of x + by, modulo most + 1. */
 SetId prove_set_shift(Sets *s, SetId a, u64 by, u64 most);
