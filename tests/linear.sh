@@ -74,12 +74,17 @@ try()
 }
 
 if [ -z "${SHAPES:-}" ]; then
-    try ptxopt 20 1000 calls_deep calls_wide calls_around calls_twice kernels variables scopes_beside labels labels_apart spaghetti registers \
-        parameters locations initializer debug
-    try ptxopt 25 1000 table search
-    try ptxopt 60 1000 functions prototypes
-    try ptxopt 130 1000 table_of_four
-    try ptxopt-prove 20 400 calls_deep calls_wide calls_around calls_twice search
+    try ptxopt 12 1000 vectors straight guarded stores loads fences atomics asm comments pragmas locals shared divisions calls_here \
+        calls_padded calls_indirect externals strings addresses initializer initializer_floats initializer_rows initializer_addresses \
+        comment line files debug debug_of_labels registers_of_range parameters_of_call
+    try ptxopt 20 1000 calls_deep calls_wide calls_around calls_twice kernels variables scopes_beside scopes_deep labels labels_apart \
+        spaghetti registers parameters locations barriers returns parameters_of_kernel
+    try ptxopt 25 1000 table tables search aliases functions_of_table
+    try ptxopt 40 1000 prototypes registers_of_list table_of_four
+    try ptxopt 55 1000 functions
+    try ptxopt 65 1000 scopes_empty
+    try ptxopt-prove 20 400 calls_deep calls_wide calls_around calls_twice calls_here calls_indirect search table_of_four straight guarded stores loads \
+        barriers atomics asm locals scopes_deep labels_apart parameters_of_call
 fi
 
 # says SHAPE BLOCKS PHASE TEXT: where a phase stops at a bound, a remark tells.
