@@ -9,9 +9,10 @@
 typedef struct Order {
     Block **rpo; /* reachable blocks, entry first */
     u32 count;
-    u32 *index;       /* by Block.id; ORDER_UNREACHABLE if not reachable */
-    u32 blocks;       /* ids below this one have an index */
-    Graph succ, pred; /* positions in rpo; one edge for a pair of blocks, whatever their multiplicity; a branch's target first */
+    u32 *index; /* by Block.id; ORDER_UNREACHABLE if not reachable */
+    u32 blocks; /* ids below this one have an index */
+    /* Positions in rpo; one edge for a pair of blocks, whatever their multiplicity; a branch's target first. */
+    Graph succ, pred;
 } Order;
 
 #define ORDER_UNREACHABLE UINT32_MAX

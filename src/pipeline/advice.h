@@ -1,4 +1,5 @@
-/* Remarks of the pass `ptxas`: what a text says, or leaves out, that makes ptxas do worse than it could, and what to do about it. */
+/* Remarks of the pass `ptxas`. They name what a text says, or leaves out, that makes ptxas do worse than it could, and
+ * what to do about it. */
 #ifndef PTXOPT_PIPELINE_ADVICE_H
 #define PTXOPT_PIPELINE_ADVICE_H
 

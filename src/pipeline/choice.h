@@ -1,7 +1,9 @@
-/* Which phases run over which function: --only-function and --skip-function, and directives in comments of the text,
+/* Which phases run over which function. --only-function and --skip-function say it, and directives in comments of the
+ * text:
  *     // ptxopt: off
  *     // ptxopt: -O1 no-tail-merge
- * which hold for the function in whose body they stand, or, outside of all bodies, for every function of the module. */
+ * A directive holds for the function in whose body it stands. Outside of all bodies it holds for every function of the
+ * module. */
 #ifndef PTXOPT_PIPELINE_CHOICE_H
 #define PTXOPT_PIPELINE_CHOICE_H
 

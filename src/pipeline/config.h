@@ -20,8 +20,8 @@ typedef struct Withheld {
 } Withheld;
 typedef VEC(Withheld) VecWithheld;
 
-/* Whether the threads of a function are together, and wait for one another, as before a step: --verify-each asks a prover, which a
- * program hands over that links one. */
+/* Whether the threads of a function are together, and wait for one another, as before a step. --verify-each asks a
+ * prover, which the program hands over if it links one. */
 typedef struct ThreadsCheck {
     void (*begin)(void *user); /* before the first step of a function; NULL: there is no prover */
     const char *(*fault)(void *user, const Function *fn); /* after a step that changed fn: NULL, or what is wrong */

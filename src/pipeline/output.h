@@ -17,7 +17,7 @@ typedef struct Output {
 } Output;
 
 /* A stream for text that is written as it comes. A file that the process has open under that name (standard output and
- * error, /dev/fd/N) is continued where it stands; a device or pipe is opened as it is, and any other file is replaced. For
+ * error, /dev/fd/N) is continued where it stands. A device or pipe is opened as it is. Any other file is replaced. For
  * standard output the answer is stdout itself. NULL with errno set. */
 FILE *output_stream(const char *path);
 

@@ -6,8 +6,8 @@
 
 #include "pipeline/options.h"
 
-/* A hash of the text of fn and its module's .target. It ignores what changes with the rest of the file: blanks, comments,
- * directives for debuggers, the numbers in labels and in the names of stack frames. */
+/* A hash of the text of fn and its module's .target. It ignores what changes with the rest of the file. That is blanks,
+ * comments, directives for debuggers, and the numbers in labels and in the names of stack frames. */
 u64 tuned_hash(const Function *fn);
 
 /* A hash of the module's text outside of its functions' definitions. It ignores blanks, comments and what is for debuggers. */

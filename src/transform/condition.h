@@ -1,4 +1,4 @@
-/* The condition of a block's branch, and how to get it, or its negation, as a plain comparison: `setp p; @p bra`, without a
+/* The condition of a block's branch. It can be had, or its negation, as a plain comparison: `setp p; @p bra`, without a
  * negation between the two. ptxas counts and unrolls a loop only then (tests/ptxas/LOOPS.md). The phases that invert
  * branches share this. */
 #ifndef PTXOPT_TRANSFORM_CONDITION_H

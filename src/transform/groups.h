@@ -5,9 +5,9 @@
 
 #include "analysis/analyses.h"
 
-/* Finds, by Instr.origin, the tables that may divide a warp into groups that must stay separate: of two in one a part might wait for
- * the others, or something sees them. Without bits where there are none. A block that ends in a table may be joined to another one,
- * which keeps the origin. */
+/* Finds, by Instr.origin, the tables that may divide a warp into groups that must stay separate. If two became one, a
+ * part might wait for the others, or something sees them. Without bits where there are none. A block that ends in a table
+ * may be joined to another one, which keeps the origin. */
 BitSet groups_find(Analyses *an);
 /* Whether b ends in one of these tables. */
 bool groups_divided_by(const BitSet *tables, const Block *b);

@@ -1,5 +1,5 @@
-/* The loops that ptxas is known to fold or to count wrongly, if their tests have the form that it counts: CONSTANT_LOOP and COUNTED_LOOP
- * of target/bugs.def, which names the releases. */
+/* The loops that ptxas is known to fold or to count wrongly, if their tests have the form that it counts. target/bugs.def
+ * names the releases (CONSTANT_LOOP, COUNTED_LOOP). */
 #ifndef PTXOPT_TRANSFORM_MISCOUNTED_H
 #define PTXOPT_TRANSFORM_MISCOUNTED_H
 
@@ -15,9 +15,9 @@
  * AN_DOM, and asks for AN_SSA where a comparison is unsigned. */
 BitSet miscounted_loops(Analyses *an);
 
-/* Whether the function has a loop of the first kind, so that no test of its loops may change its form. It asks how that is if the
- * instructions of `moves`, by Instr.origin, became moves between registers or went, and the loops of `gone`, by their places, were
- * there no more. Both may be NULL: there are none. It needs AN_LOOPS only. */
+/* Whether the function has a loop of the first kind, so that no test of its loops may change its form. The question is
+ * asked as if the instructions of `moves`, by Instr.origin, were moves between registers or gone. The loops of `gone`, by
+ * their places, count as gone, too. Both may be NULL: there are none. It needs AN_LOOPS only. */
 bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves, const BitSet *gone);
 
 #endif

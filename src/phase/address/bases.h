@@ -1,5 +1,6 @@
-/* What a function's addresses are made of, for the phase that lets them share base registers: values, their expressions and
- * readers, and the code between two instructions. Instructions and uses are named by their numbers in `listing`. */
+/* What a function's addresses are made of, for the phase that lets them share base registers. This is values, their
+ * expressions and readers, and the code between two instructions. Instructions and uses are named by their numbers in
+ * `listing`. */
 #ifndef PTXOPT_PHASE_ADDRESS_BASES_H
 #define PTXOPT_PHASE_ADDRESS_BASES_H
 

@@ -61,8 +61,8 @@ void hoist_note(AddressHoist *h, u32 n)
 
 /* ---- whether hoisting pays --------------------------------------------------------------------------------------- */
 
-/* Whether a register may live through b on a path from `dominator`: `dominator` dominates b, both are in the same innermost
- * loop, and b holds no call. */
+/* Whether a register may live through b on a path from `dominator`. That block must dominate b and be in the same
+ * innermost loop, and b must hold no call. */
 static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
 {
     const Loops *loops = an_loops(s->an);

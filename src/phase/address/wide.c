@@ -4,8 +4,8 @@
  *     shl.b64 %rd5, %rd4, 3;                 add.s64 %rd6, %rd1, %rd5;
  *     add.s64 %rd6, %rd1, %rd5;
  *
- * Sound: a number of 32 bits, extended and multiplied by one below 2^31, is the whole product of the two, signed or not;
- * the index is read where its register still holds it. The conversion goes if nobody reads it any more.
+ * Sound: a number of 32 bits, extended and multiplied by one below 2^31, is the whole product of the two, signed or not.
+ * The index is read where its register still holds it. The conversion goes if nobody reads it any more.
  *
  * Pays (tests/ptxas/BASES.md): SHF, LEA and LEA.HI.X become IMAD.WIDE. ptxas schedules the kernel anew, so few of these in
  * a large kernel are a gamble. Measured: where the kernel has no loops, many additions read the product, or the base is no
@@ -146,8 +146,8 @@ static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
     instr_set_operands(p->i, slots, 3);
 }
 
-/* Keeps in the list the products of indices that are not uniform, whose conversions are then unread, and so removed; empties it if
- * they are few. */
+/* Keeps in the list the products of indices that are not uniform, whose conversions are then unread and go. Empties the
+ * list if they are few. */
 static void keep_dense(Analyses *an, WideProducts *products)
 {
     u32 *reads = arena_array(an->scratch, u32, an->fn->regs.n), kept = 0, varying = 0;

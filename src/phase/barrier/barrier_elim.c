@@ -4,10 +4,10 @@
  *     ld.shared.u32 w, [b];  bar.sync 0;  ret;               ld.shared.u32 w, [b];  ret;
  *
  * Follows branch-distribution and dead-synchronization elimination of the CUDA compilers, without their rules that leave a
- * hazard. A barrier is needed if an access above it and one below it may touch one address in two threads (alias.h), and
- * one of them writes. Above and below it means with no other barrier of all threads in between (flow.h). Removals only
- * bring accesses together, so what is needed once stays needed: one pass, innermost loops first, comes to the end that
- * starting again after each removal comes to. Tseng, "Compiler Optimizations for Eliminating Barrier Synchronization",
+ * hazard. A barrier is needed if an access above it and one below it, one of them a write, may touch one address in two
+ * threads (alias.h). Above and below it means with no other barrier of all threads in between (flow.h). Removals only
+ * bring accesses together, so what is needed once stays needed. So one pass, innermost loops first, comes to the same end
+ * as one that starts again after each removal. Tseng, "Compiler Optimizations for Eliminating Barrier Synchronization",
  * PPoPP 1995.
  *
  * A block of one thread needs no barrier. Where .reqntid makes the block one warp at most, a barrier that stays becomes
@@ -19,12 +19,12 @@
  * depends on differs between them, and so none can have left before.
  *
  * Sound: conflicting accesses that were ordered still are, so a program without data races stays one, and cannot tell the
- * difference. All threads lose the same barrier: it has a constant number and no thread count, all reach it together, and
+ * difference. All threads lose the same barrier. It has a constant number and no thread count, all reach it together, and
  * nothing that comes first can make other barriers pair (reach.h). Strong operations (volatile, atomics, fences,
- * asynchronous copies and waits, unknown calls), clocks, sleeps and traps, here or in a callee, access everything. So does
- * what polls: a load in a loop that waits for another thread, or a callee that waits. A store to memory that other blocks see
- * may be polled by them, and stays behind what the threads of this block accessed there. Above an activemask, or above a
- * clock, a barrier stays: it says which threads are there, and that all start together.
+ * asynchronous copies and waits, unknown calls), clocks, sleeps and traps, here or in a callee, access everything. So
+ * does what polls: a load in a loop that waits for another thread, or a callee that waits. A store to memory that other
+ * blocks see may be polled by them, and stays behind what the threads of this block accessed there. Above an activemask,
+ * or above a clock, a barrier stays: it says which threads are there, and that all start together.
  *
  * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
  * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
@@ -348,8 +348,8 @@ static bool try_weaken(Elim *e, BarrierCandidate *c)
 {
     Function *fn = e->an->fn;
     u32 lanes = function_warp_lanes(fn);
-    if (!lanes || !e->flow || !pairs_with_itself(e, c) || keeps_loop(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
-        starts_clock(e->flow, c->segment) ||
+    if (!lanes || !e->flow || !pairs_with_itself(e, c) || keeps_loop(e, c) || why_not_of_warp(e, c) ||
+        brings_together(e->flow, c->segment) || starts_clock(e->flow, c->segment) ||
         !phase_rewrite_at(e->run, "BarrierOfWarp", c->barrier,
                           "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s", lanes,
                           fn->name->text))

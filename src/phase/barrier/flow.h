@@ -1,14 +1,14 @@
-/* What can be accessed above and below each barrier of a function: from where, and up to where, no other barrier that all
- * threads of the CTA wait at is crossed.
+/* What can be accessed above and below each barrier of a function, without another barrier in between that all threads of
+ * the CTA wait at.
  *
  * Blocks are cut into segments at the full barriers that always execute. A barrier between two segments is a gate: closed
- * while it stays, opened when it goes. Sets of accesses flow forwards (`above`: what can lie above the segment's end) and
- * backwards (`below`: what can lie below its start) through all edges and open gates, to the least fixed point. Opening a gate only
- * adds, so the fixed point is continued and not computed again: all removals of a function together cost no more than the
- * sets can grow.
+ * while it stays, opened when it goes. Two sets of accesses flow through all edges and open gates, to the least fixed
+ * point. `above`, what can lie above the segment's end, flows forwards; `below`, what can lie below its start, backwards.
+ * Opening a gate only adds, so the fixed point is continued and not computed again. All removals of a function together
+ * cost no more than the sets can grow.
  *
  * A kernel has nothing above its start and nothing below its end; a function that is called, everything. Where some
- * threads leave the kernel on a path without barriers, the others do not wait for them: their accesses on that path come
+ * threads leave the kernel on a path without barriers, the others do not wait for them. Their accesses on that path come
  * before the next barrier of those that stay. */
 #ifndef PTXOPT_PHASE_BARRIER_FLOW_H
 #define PTXOPT_PHASE_BARRIER_FLOW_H

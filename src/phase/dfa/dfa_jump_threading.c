@@ -7,7 +7,7 @@
  *
  * The blocks between the arms and the dispatch are copied once for each state, and the dispatch is decided in the copies. A
  * state may come through copies of registers, and from selps of constants, which become branches on their predicates.
- * Follows LLVM's DFAJumpThreading, with its limits; what it calls a path is here a block that is copied for a state.
+ * Follows LLVM's DFAJumpThreading, with its limits. What it calls a path is here a block that is copied for a state.
  *
  * Sound: every thread executes the same instructions in the same order, except for pure ones whose results nobody reads.
  * Only pure instructions and plain loads and stores are copied. Threads that a branch divides reconverge where they did,

@@ -12,19 +12,20 @@
  *
  * Sound: let d be at least 1, r = floor((2^32 - 1) / d), so that r d = 2^32 - 1 - e with 0 <= e < d, and a < 2^32. Then
  * a / d - a r / 2^32 = a (2^32 - r d) / (2^32 d) = a (1 + e) / (2^32 d) < (1 + e) / d <= 1. So q0 = floor(a r / 2^32) is
- * floor(a / d) or one less, m0 = a - q0 d is less than 2 d, and nothing wraps except where 2 d does: m0 is then a - q0 d <= a
- * < 2^32 all the same. One correction is exact. PTX leaves the quotient and the remainder by zero to the machine; ptxas has all
- * ones for both, of either sign, and so has the rewritten code (tests/ptxas/DIVISIONS.md).
+ * floor(a / d) or one less, and m0 = a - q0 d is less than 2 d. Only where 2 d wraps may something wrap: m0 is then a -
+ * q0 d <= a < 2^32 all the same. One correction is exact. PTX leaves the quotient and the remainder by zero to the
+ * machine. ptxas has all ones for both, of either sign, and so has the rewritten code (tests/ptxas/DIVISIONS.md).
  *
- * Signed numbers are divided by their absolute values, unsigned, and get their signs afterwards: the quotient that of
- * a xor d, the remainder that of a. The quotient of -2^31 by -1 is 2^31, which is -2^31, as ptxas has it.
+ * Signed numbers are divided by their absolute values, unsigned, and get their signs afterwards. The quotient's sign is
+ * that of a xor d, the remainder's that of a. The quotient of -2^31 by -1 is 2^31, which is -2^31, as ptxas has it.
  *
  * What is computed in front of the loop cannot fault, and nobody else reads it. No edge is added; no thread waits for another
  * one that it did not wait for.
  *
- * Pays where the loop runs three times or more (tests/ptxas/DIVISIONS.md): ptxas makes 16 to 26 instructions of a division, computes
- * the reciprocal anew in each iteration unless the division stands in the loop's first block, and always corrects twice. In front of
- * the loop it makes one such division of the reciprocal. div and rem of the same operands share the estimate.
+ * Pays where the loop runs three times or more (tests/ptxas/DIVISIONS.md). ptxas makes 16 to 26 instructions of a
+ * division, and always corrects twice. Unless the division stands in the loop's first block, it computes the reciprocal
+ * anew in each iteration. In front of the loop it makes one such division of the reciprocal. div and rem of the same
+ * operands share the estimate.
  *
  * Declines: divisors that are constants, which ptxas divides by in fewer instructions; guarded divisions; divisors by which nothing
  * divides in every iteration, except divisions of 32 bits that compilers write beside one of 64 bits; loops with loops inside, or

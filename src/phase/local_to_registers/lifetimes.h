@@ -1,4 +1,5 @@
-/* How many registers the slots of a variable take at once: a slot takes none between its last load and the next store of all of it. */
+/* How many registers the slots of a variable take at once. A slot takes none between its last load and the next store of
+ * all of it. */
 #ifndef PTXOPT_PHASE_LOCAL_TO_REGISTERS_LIFETIMES_H
 #define PTXOPT_PHASE_LOCAL_TO_REGISTERS_LIFETIMES_H
 

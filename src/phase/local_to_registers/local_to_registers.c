@@ -9,25 +9,25 @@
  * is also accessed in parts, halves are registers of their own, and prmt takes or puts single bytes. A variable of which
  * nothing is left goes with its declaration. Follows mem2reg and SROA of LLVM.
  *
- * A loop that runs a constant number of times is written out, with the loops in it, if some variable goes for that (iterations.c): its
- * counters are constants in each iteration, and so are the places of elements.
+ * A loop that runs a constant number of times is written out, with the loops in it, if some variable goes for that
+ * (iterations.c). In each iteration its counters are constants, and so are the places of elements.
  *
- * Sound: local memory is the thread's own, so that nobody else can tell whether it was accessed. An address that is only in
- * the brackets of plain loads and stores, at a constant place inside its variable, makes the variable known to these
- * instructions alone (variables.c). No such access can fault. What a variable holds that was never written may be anything:
- * a slot that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes.
- * Every thread executes each iteration that is written out, in order, and those that execute it together execute its copy
- * together: a latch never divides a warp, and is its loop's only exit. Instructions that see which lanes execute them are not
+ * Sound: local memory is the thread's own, so that nobody else can tell whether it was accessed. An address at a constant
+ * place inside its variable may be only in the brackets of plain loads and stores. Then these instructions alone know the
+ * variable (variables.c). No such access can fault. What a variable holds that was never written may be anything: a slot
+ * that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes. Every
+ * thread executes each iteration that is written out, in order. Those that execute it together execute its copy together:
+ * a latch never divides a warp, and is its loop's only exit. Instructions that see which lanes execute them are not
  * copied.
  *
  * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of the variable are of
- * .local, at constant places, and of 2 or 4 bytes that no other access overlaps in part. It does not see through cvta.local
- * and back.
+ * .local, at constant places. They must be of 2 or 4 bytes that no other access overlaps in part. It does not see through
+ * cvta.local and back.
  *
  * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses; bytes
- * that an index may reach, in loops that are not written out. All variables of a function stay if an access is not known to remain
- * inside its own, or if a loop would be left with arithmetic on constants (transform/miscounted.h). So do those whose slots take
- * more registers at once than a thread has (lifetimes.c). */
+ * that an index may reach, in loops that are not written out. All variables of a function stay if an access is not known
+ * to remain inside its own. So they do if a loop would be left with arithmetic on constants (transform/miscounted.h). So
+ * do those whose slots take more registers at once than a thread has (lifetimes.c). */
 #include "phase/local_to_registers/iterations.h"
 #include "phase/local_to_registers/lifetimes.h"
 #include "base/bound.h"

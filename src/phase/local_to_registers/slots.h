@@ -6,8 +6,8 @@
 #include "ir/builder.h"
 #include "phase/local_to_registers/variables.h"
 
-/* 8 bytes are a register, or two of 32 bits where an access is of a part; fewer are one of 32 bits, or of 16 where all that
- * is loaded and stored is in such registers. */
+/* 8 bytes are a register, or two of 32 bits where an access is of a part. Fewer are one of 32 bits, or of 16 where all
+ * loads and stores of them use such registers. */
 typedef struct LocalSlot {
     u32 variable, bytes;
     i64 lo;

@@ -4,8 +4,8 @@
 
 #include "phase/loops/preheader.h"
 
-/* Comparisons that one test decides: their values are start + add + (distance + times) * factor, or start - distance * factor,
- * where add and times are at most those below. */
+/* Comparisons that one test decides. Their values are start + add + (distance + times) * factor, or start - distance *
+ * factor, where add and times are at most those below. */
 typedef struct DecideGroup {
     SumCompare compare; /* with the least start */
     LinearId factor;    /* a magnitude */

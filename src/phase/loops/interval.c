@@ -3,21 +3,21 @@
  * so it is there if and only if no value wraps. Then values are monotone in k.
  *
  * Let them rise. `value < bound` holds up to the first k for which start + k * step is at least the bound, and `value >= bound` from
- * there on. If the bound is brought between start and start + T * step, its distance from start does not wrap, and k is the
- * distance divided by the step and rounded up; it is at most T. Values that fall are compared to be greater, or not. The other
- * comparisons are those of a bound that is one more or less, if that does not wrap.
+ * there on. Let the bound be brought between start and start + T * step. Then its distance from start does not wrap, and
+ * k is the distance divided by the step and rounded up: at most T. Values that fall are compared to be greater, or not.
+ * The other comparisons are those of a bound that is one more or less, if that does not wrap.
  *
  * Values of one base differ by constants. If the least of them does not wrap up to the greatest one after the last iteration, none
  * of those between wraps. The least of them is the last one to come to a bound.
  *
  * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound.
  *
- * A check is to hold from the first iteration on. Let its value rise, and let it be less than the bound before. It is so as long as
- * k * step is less than their distance: up to there it does not wrap, nor does an extended one whose distance from the end of its own
- * range is not less. Where the value is not less in the first iteration the distance is 0. A value that goes away from its bound
- * satisfies the comparison, if it does in the first iteration, until it comes to the end of its range. One that is to be unequal
- * comes to the bound after as many steps as fit into their distance, if at all, and then for the first time. None of that asks how
- * often the loop runs. */
+ * A check is to hold from the first iteration on. Let its value rise, and let it be less than the bound before. It is so
+ * as long as k * step is less than their distance: up to there it does not wrap. Nor does an extended one whose distance
+ * from the end of its own range is not less. Where the value is not less in the first iteration the distance is 0. A
+ * value that goes away from its bound satisfies the comparison, if it does in the first iteration, up to the end of its
+ * range. One that is to be unequal comes to the bound, if at all, after as many steps as fit into their distance. It is
+ * then there for the first time. None of that asks how often the loop runs. */
 #include "phase/loops/interval.h"
 
 #include "analysis/ranges.h"

@@ -15,10 +15,10 @@
  * for what only those branches read.
  *
  * Threads of a warp may be in both loops. So FAST holds no convergent instruction, and none that waits, and threads in the loop
- * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after FAST,
- * and did not after LOOP: so nobody in the function may wait then. The test stands for the branches that FAST lacks. Where
- * they may divide a warp, the loop stays if an instruction of the function sees which lanes execute it, or is convergent and
- * depends on some of the branches only.
+ * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after
+ * FAST, and did not after LOOP. Nobody in the function may wait then. The test stands for the branches that FAST lacks.
+ * Where they may divide a warp, the loop stays in two cases. An instruction of the function sees which lanes execute it;
+ * or it is convergent, and depends on only some of the branches.
  *
  * It pays where an iteration costs as much as the test, and more where ptxas unrolls FAST, which then has one exit. Where
  * ptxas does not count by the loop's own test, FAST counts its iterations down. A loop that is known to run a few times
@@ -275,8 +275,8 @@ static bool is_left_at(Analyses *an, const Version *v, const Block *b)
     return false;
 }
 
-/* A copy that only computes is declined: without its checks it might compute with constants alone, which ptxas folds wrongly in
- * some forms of a loop (transform/miscounted.h). */
+/* A copy that only computes is declined. Without its checks it might compute with constants alone, which ptxas folds
+ * wrongly in some forms of a loop (transform/miscounted.h). */
 static const char *measure(Analyses *an, Version *v)
 {
     bool left = false, only_computes = true;

@@ -5,8 +5,8 @@
 #include "analysis/loop_compares.h"
 #include "phase/loops/sum_builder.h"
 
-/* A comparison that ends the loop where it fails: of a value that goes in even steps towards a bound. The distance is how far it
- * has gone from the first iteration to the last one, at most; a multiple of the step where that is a constant. */
+/* A comparison that ends the loop where it fails: of a value that goes in even steps towards a bound. The distance is how
+ * far it goes at most from the first iteration to the last one. It is a multiple of the step where that is a constant. */
 typedef struct LoopCounter {
     SumCompare compare;
     const Block *block; /* whose branch the comparison decides */

@@ -98,8 +98,9 @@ static void end_part(Analyses *an, RangeSplit *s, const RangePart *p, Operand la
     set_latch(an, s, p, more, next);
 }
 
-/* Lets a part, which is entered from a block, end after so many iterations. ptxas unrolls it only if that block holds something, where
- * several lead to it; and it counts by one, and does not know that a larger step comes to `last`. */
+/* Lets a part, which is entered from a block, end after so many iterations. Where several blocks lead to that one, ptxas
+ * unrolls it only if the block holds something. It counts by one, and does not know that a larger step comes to
+ * `last`. */
 static void count_part(Analyses *an, const RangeSplit *s, const RangePart *p, Block *enter, Operand many, Block *next)
 {
     Builder before = build_at_end(enter);

@@ -26,22 +26,25 @@
  *
  * Sound: the loop is left at its latch, where a counter ends it, and at checks that go. So its iterations are at most as many as the
  * counter allows, which is known in front of it. A loop that is left by checks alone goes on as LOOP in any case.
- * phase/loops/interval.c shows in which iterations guards hold, and in how many first ones checks do; the test in front asks whether
- * what it says is exact. FIRST and MIDDLE end after a number of iterations after which the loop would go on, or, at its end, end. All
- * parts have the same registers; those that only checks and the latch read get all their steps after MIDDLE. So each thread executes
- * the same instructions in the same order, except branches of guards that hold, and the latch's, which are decided by other registers.
+ * phase/loops/interval.c shows in which iterations guards hold, and in how many first ones checks do. The test in front
+ * asks whether its answer is exact. FIRST and MIDDLE end after a number of iterations after which the loop would go on,
+ * or, at its end, end. All parts have the same registers; those that only checks and the latch read get all their steps
+ * after MIDDLE. So each thread executes the same instructions in the same order. The exceptions are the branches of
+ * guards that hold, and the latch's, which other registers decide.
  *
  * Threads of a warp may be in several parts. So these hold no convergent instruction, and end by counters: nobody waits in them.
  * Threads that leave the loop at its latch come together where they did, unless a check leaves it too. Then nobody in the function may
- * wait. The branches between the parts stand for those of guards and latch. Where these may divide a warp, the loop stays if an
- * instruction of the function sees which lanes execute it, or is convergent and depends on some of the branches only.
+ * wait. The branches between the parts stand for those of guards and latch. Where these may divide a warp, the loop stays
+ * in two cases. An instruction of the function sees which lanes execute it; or it is convergent, and depends on only some
+ * of the branches.
  *
  * A loop from which nothing but checks goes pays where ptxas unrolls MIDDLE: it counts its iterations, and has one exit
- * (tests/ptxas/LOOPS.md). Range guards pay where the loop runs long, and the threads of a warp are in the same part as a rule, which
- * the text does not say. So they go where ptxas judges, and where it is asked for. A loop that does not run long enough to gain what
- * is computed for it finds out after a few instructions. FIRST and LOOP get the pragma nounroll: they run rarely, and are not split
- * again. The parts of a function's loops, and the copies of loop-version, which comes first, take at most --loop-version-size machine
- * instructions; the loops that gain the most come first.
+ * (tests/ptxas/LOOPS.md). Range guards pay where the loop runs long, and the threads of a warp are mostly in the same
+ * part. The text does not say whether they are. So they go where ptxas judges, and where it is asked for. A loop that
+ * does not run long enough to gain what is computed for it finds out after a few instructions. FIRST and LOOP get the
+ * pragma nounroll: they run rarely, and are not split again. The parts of a function's loops, and the copies of
+ * loop-version, which comes first, take at most --loop-version-size machine instructions. The loops that gain the most
+ * come first.
  *
  * Declines: values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and those with
  * instructions that may not be copied. */

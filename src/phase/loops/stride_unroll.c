@@ -10,13 +10,13 @@
  *
  * Sound: let i < n - 3 s, and 3 s be at most n. Then i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the
  * loop would go on three times. So each thread executes the same instructions in the same order, and the loop's own test
- * decides after the fourth. The limit is computed in 64 bits. It is computed in the bits of i where s is known to be
- * positive and small, as a block's size is: 3 s does not wrap. FOUR holds nothing but arithmetic, loads and stores, and its
- * only exit leads to the place where threads that leave the loop reconverge anyway. Where an instruction of the function
- * sees which lanes execute it, and the test may divide a warp, the loop stays as it is.
+ * decides after the fourth. The limit is computed in 64 bits. Where s is known to be positive and small, as a block's
+ * size is, it is computed in the bits of i: 3 s does not wrap. FOUR holds nothing but arithmetic, loads and stores, and
+ * its only exit leads to the place where threads that leave the loop reconverge anyway. Where an instruction of the
+ * function sees which lanes execute it, and the test may divide a warp, the loop stays as it is.
  *
- * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first
- * that it knows to be of other memory.
+ * Loads stay after the stores of the copies before them: their order is kept, as everywhere. ptxas moves up those that it
+ * knows to be of other memory.
  *
  * Four loads are in flight where there was one, for 4 to 10 registers more. Where that is expected to pay (worth.h) the
  * phase runs at -O3 and where ptxas judges what it makes. The knob asks for it wherever it is sound.

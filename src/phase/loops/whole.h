@@ -1,5 +1,5 @@
-/* Loops whose counter is halved or doubled from a constant on, as in reductions over a warp or a block: they run a constant
- * number of times, and are written out. ptxas counts by no shift (tests/ptxas/LOOPS.md). */
+/* Loops whose counter is halved or doubled from a constant on, as in reductions over a warp or a block. They run a
+ * constant number of times, and are written out. ptxas counts by no shift (tests/ptxas/LOOPS.md). */
 #ifndef PTXOPT_PHASE_LOOPS_WHOLE_H
 #define PTXOPT_PHASE_LOOPS_WHOLE_H
 

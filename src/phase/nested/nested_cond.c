@@ -9,18 +9,18 @@
  *     ld r, [a]; setp.gt q, r, m; @q bra END;  setp.gt.or s, r, m, p; @s bra END;
  *     ...                                      ...
  *
- * Follows OptimizeNestedCondBranches of ptxas, and extends it from pairs to any mix of `and`, `or` and `?:`: the outermost
- * block takes in the inner ones, one after another, innermost first; its condition is then written out once
+ * Follows OptimizeNestedCondBranches of ptxas, and extends it from pairs to any mix of `and`, `or` and `?:`. The
+ * outermost block takes in the inner ones, one after another, innermost first. Its condition is then written out once
  * (phase/nested/truth.h). ptxas does short chains itself, and then makes the same code of both; tests/ptxas/NESTED.md has
  * where it does not.
  *
- * Sound: what the inner block computes is pure, unguarded, and not read on the paths around it, so threads that did not
+ * Sound: what the inner block computes is pure, unguarded, and not read on the paths around it. So threads that did not
  * execute it before may. A plain load, or an instruction that writes a register read there, gets the outer branch's
- * predicate as its guard. Nothing in between changes that, so the same threads execute the instruction, in the same order.
- * For the other threads, a comparison of the loaded value gives anything, and the outer predicate alone decides. The inner
- * block has one in-edge and its branch shares a target with the outer one. The new branch stands for both: instructions
- * that depend on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays where both
- * branches had it.
+ * predicate as its guard. Nothing in between changes that, so the same threads execute the instruction, in the same
+ * order. For the other threads, a comparison of the loaded value gives anything, and the outer predicate alone decides.
+ * The inner block has one in-edge and its branch shares a target with the outer one. The new branch stands for both:
+ * instructions that depend on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni`
+ * stays where both branches had it.
  *
  * Declines: loads that cannot be guarded, or where guarding was not measured to pay: more than one load; arms of several
  * blocks after it; a predicate that stands for several branches, or is the same in a warp; many live registers; no

@@ -146,8 +146,8 @@ bool site_reads_special_register(const Instr *i)
     return false;
 }
 
-/* Whether no other block uses what the inner block writes to reg: it writes all of reg before it reads it, and reg is not
- * read in `rest`. */
+/* Whether no other block uses what the inner block writes to reg. That block must write all of reg before it reads it,
+ * and `rest` must not read it. */
 static bool is_private(const Nested *n, const Site *s, RegId reg)
 {
     if (live_in(an_live(n->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
@@ -173,8 +173,8 @@ static Reason check_writes(const Nested *n, const Site *s, const Instr *i)
     return REASON_NONE;
 }
 
-/* Why i may not be executed in front of the outer branch: it reads a register that decides that branch, and that the inner
- * block has not written before. */
+/* Why i may not be executed in front of the outer branch. It reads a register that decides that branch, and that the
+ * inner block has not written before. */
 static Reason check_reads(const Nested *n, const Site *s, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_read(&w);)

@@ -1,8 +1,8 @@
 /* Where nested branches can become one, and why elsewhere they cannot. nested_cond.c asks this before it rewrites.
  *
- * A site is a block `outer` whose branch leads to `inner`, a block without other predecessors that ends in a branch too. In
- * a chain both lead to `other`, and inner alone to `rest`; in a diamond outer leads to two inner blocks, and both of these
- * to the same two blocks. */
+ * A site is a block `outer` whose branch leads to `inner`, a block without other predecessors that ends in a branch too.
+ * In a chain both lead to `other`, and inner alone to `rest`. In a diamond outer leads to two inner blocks, and both of
+ * these to the same two blocks. */
 #ifndef PTXOPT_PHASE_NESTED_SITE_H
 #define PTXOPT_PHASE_NESTED_SITE_H
 

@@ -7,7 +7,7 @@
 #include "transform/condition.h"
 #include "target/ptxas.h"
 
-/* The most blocks that are searched for loads that only one arm reads, the outer one and those above it; and the most
+/* The most blocks that are searched for loads that only one arm reads: the outer one and those above it. Then the most
  * instructions in all. */
 enum { LOAD_ABOVE = 4, LOAD_LOOKED_AT = 1024 };
 

@@ -1,4 +1,4 @@
-/* Several tests of 32-bit values for zero become one: the logic instruction of the machine has three inputs, and makes a
+/* Several tests of 32-bit values for zero become one. The logic instruction of the machine has three inputs, and makes a
  * predicate that says whether its result is zero. All terms of a conjunction hold where the `or` of the values that they
  * test is zero:
  *

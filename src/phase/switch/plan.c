@@ -47,8 +47,8 @@ static int compare_pieces(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Appends a piece after the last one. Keys between the two are impossible; they go to a neighbour that leads to the default
- * or has several values, and otherwise become a piece of the default. */
+/* Appends a piece after the last one. Keys between the two are impossible. They go to a neighbour that leads to the
+ * default or has several values. Otherwise they become a piece of the default. */
 static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
 {
     Piece *last = n ? &v[n - 1] : NULL;

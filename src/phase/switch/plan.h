@@ -1,7 +1,8 @@
 /* How a decision is best taken: a tree of tests and jump tables over the intervals of its map.
  *
- * Values are cut into clusters by dynamic programming over estimated machine code: single values, ranges, tables where the
- * density allows one, bit tests where values of a word's width share a leaf. A balanced search finds the cluster. */
+ * Values are cut into clusters by dynamic programming over estimated machine code. A cluster is a single value, a range,
+ * a table where the density allows one, or a bit test. Bit tests serve values of a word's width that share a leaf. A
+ * balanced search finds the cluster. */
 #ifndef PTXOPT_PHASE_SWITCH_PLAN_H
 #define PTXOPT_PHASE_SWITCH_PLAN_H
 

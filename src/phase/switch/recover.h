@@ -1,5 +1,5 @@
-/* The decision that a region of compares and branches takes: a map from the values of one register, the selector, to the
- * blocks that control goes to.
+/* The decision that a region of compares and branches takes. It is a map from the values of one register, the selector,
+ * to the blocks that control goes to.
  *
  * A region starts at the end of a block, its root, and grows over blocks that nothing but the region leads to. They hold
  * only branches on the selector, the computation of their conditions, and copies. Each value has one path through the

@@ -11,8 +11,8 @@ enum {
 
 /* ---- values of registers --------------------------------------------------------------------------------------- */
 
-/* The instruction whose result reg holds at the end of the root, if the registers that it reads still hold the same values
- * there; otherwise NULL. */
+/* The instruction whose result reg holds at the end of the root. NULL: none, or a register that it reads no longer holds
+ * the same value there. */
 static Instr *definition_at_root(const SwitchRegion *g, RegId reg)
 {
     Instr *def = ssa_definition(g->r->ssa, ssa_at_end(g->r->ssa, g->d->root, reg), reg);

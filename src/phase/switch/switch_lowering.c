@@ -7,8 +7,8 @@
  *
  * The target of each value is computed, not matched (recover.h), so chains, trees, ranges, bit tests and jump tables are
  * treated alike. The answer is a jump table, tables and tests under a search, or what was there (plan.h). Follows
- * DoSwitchOpt of ptxas for the thresholds; clusters as in Kannan and Proebsting, "Correction to 'Producing good code for
- * the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
+ * DoSwitchOpt of ptxas for the thresholds. Clusters are those of Kannan and Proebsting, "Correction to 'Producing good
+ * code for the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
  *
  * Sound: a region's blocks only compute conditions and copies, and edges enter them only from the region. Their results are
  * not read after the region, or are computed again on the path there. The same values as before lead to every block after
@@ -21,9 +21,9 @@
  *
  * Declines: tables in modules that name undeclared functions, which are not for ptxas; few cases; branches that differ from
  * the root's in .uni; equality chains in loops, which ptxas itself makes tables of; edges out that need many of the
- * region's instructions. Also a region before a convergent instruction where threads that took one path, but may have
- * different selectors, would be divided; one before an instruction that does not name its threads and would get others; and
- * one before a wait that these might end. */
+ * region's instructions. Also declined is a region before a convergent instruction where threads that took one path, but
+ * may have different selectors, would be divided. So is one before an instruction that does not name its threads and
+ * would get others, or before a wait that these might end. */
 #include <string.h>
 
 #include "analysis/reconverge.h"
@@ -80,8 +80,8 @@ static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
 }
 
 /* The risk of removing an edge that no value takes. Such an edge can keep the reconvergence points of threads that diverged
- * before the root apart, even where the selector is uniform. They can reconverge sooner only where all that is left leads to, so
- * what only such an edge leads to does not count: nobody comes there. */
+ * before the root apart, even where the selector is uniform. They can reconverge sooner only where all that is left leads
+ * to. What only such an edge leads to does not count: nobody comes there. */
 static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Block *old)
 {
     ReconvergeRisk risk = RECONVERGE_SAFE;

@@ -28,8 +28,8 @@ static bool equal_ids(const VecU32 *a, const VecU32 *b)
     return a->n == b->n && (a->n == 0 || !memcmp(a->v, b->v, a->n * sizeof(u32)));
 }
 
-/* The class of b: 1 + the id of the first block that was found to depend on the same branches; 1 + its own id if there is
- * none, or the branches are too many. */
+/* The class of b: 1 + the id of the first block that was found to depend on the same branches. If there is none, or the
+ * branches are too many, it is 1 + the id of b. */
 static u32 find_class(Dependence *d, const Block *b)
 {
     const VecU32 *ids = &d->of[0];

@@ -270,8 +270,8 @@ static bool needs_branch(const TailHoist *h, const Block *b)
     return false;
 }
 
-/* Whether ptxas executes the arms under predicates for the sake of loads among their first n instructions, and would branch
- * past what is left of one. It makes one of two equal loads itself. */
+/* Whether ptxas executes the arms under predicates for the sake of loads among their first n instructions. Without these
+ * it would branch past what is left of an arm. It makes one of two equal loads itself. */
 static bool takes_loads_of_arms(const TailHoist *h, u32 n)
 {
     u32 moved = 0;

@@ -1,9 +1,9 @@
 /* Which instructions at the ends of two blocks are the same, up to the names of registers that die there.
  *
- * Two blocks that hand on control alike are compared backwards. Each register that one tail reads or writes corresponds to
- * one register of the other; a register that is live after the tails corresponds to itself, so that only registers that die
- * in the tail may have two names. What is left of the pairing where the tails begin are the registers that live into them:
- * where those have two names, the block that gives up its tail has to bring its values under the other's names. */
+ * Two blocks that hand on control alike are compared backwards. Each register that one tail reads or writes corresponds
+ * to one register of the other. A register that is live after the tails corresponds to itself. So only registers that die
+ * in the tail may have two names. What is left of the pairing where the tails begin are the registers that live into
+ * them. Where those have two names, the block that gives up its tail copies its values to the other's names. */
 #ifndef PTXOPT_PHASE_TAIL_MATCH_H
 #define PTXOPT_PHASE_TAIL_MATCH_H
 

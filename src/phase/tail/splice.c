@@ -106,8 +106,8 @@ static void remove_from(Instr *begin)
     }
 }
 
-/* Lets the tail's branch stand for that of a block that gives its tail up. The branch loses `.uni`: threads of both blocks
- * now execute it together, and those of one block may take another edge than those of the other. */
+/* Lets the tail's branch stand for that of a block that gives its tail up. The branch loses `.uni`. Threads of both
+ * blocks now execute it together, and those of one block may take another edge than those of the other. */
 static void share_branch(Function *fn, Instr *branch, const Instr *other)
 {
     if (!branch || !other || !(branch->guard || branch_table(branch)))

@@ -9,9 +9,10 @@
  *        st.global.u32 [%d], %r4;
  *        ret;
  *
- * Follows LLVM's BranchFolder as cicc has it: TailMergeBlocks over the blocks without successors and over the predecessors
- * of each block, HoistCommonCode, and branch folding in turn until nothing changes; its four gates (length, an end that is
- * understood, reserved registers, gain) and its order of candidates: returns, jumps, then conditional branches.
+ * Follows LLVM's BranchFolder as cicc has it. TailMergeBlocks runs over the blocks without successors and over the
+ * predecessors of each block. It takes turns with HoistCommonCode and branch folding until nothing changes. The four
+ * gates are LLVM's (length, an end that is understood, reserved registers, gain), and so is the order of candidates:
+ * returns, jumps, then conditional branches.
  *
  * Sound: every thread executes the same instructions with the same values in the same order. Only registers that die in the
  * tail may have another name there. Instructions that depend on which threads execute them together are merged only if they
@@ -245,8 +246,8 @@ static Between look_between(const Merge *m, const Instr *begin, const DuplicateT
     return between;
 }
 
-/* Whether reconverging in front of the place that these blocks lead to saves less than it costs: a BSSY, a BSYNC, a BRA, and
- * a BREAK on each of the few edges that lead past the merged block. */
+/* Whether reconverging in front of the place that these blocks lead to saves less than it costs. That is a BSSY, a BSYNC,
+ * a BRA, and a BREAK on each of the few edges that lead past the merged block. */
 static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
@@ -446,8 +447,8 @@ static void merge_short(Merge *m, i64 least, i64 together, bool all_arms)
     merge_alike(m);
 }
 
-/* Merges tails and, when there are none left, short ones: first those that very many blocks share, then those of all arms
- * that join at one block. */
+/* Merges tails and, when there are none left, short ones. Those that very many blocks share come first, then those of all
+ * arms that join at one block. */
 static void merge_tails(Merge *m)
 {
     bool and_short = m->least > SHORT_TAIL && !m->always;

@@ -18,12 +18,13 @@
  * not bypassed: reducible stays reducible.
  *
  * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in
- * several groups, they no longer run together after it: then nothing before J may be predicated either, and the code that
- * is now executed once a group must not outweigh J's branch. The block at which all paths from J join, except for those out
- * of its loop, is executed once in any case. All edges into J must be decided, so that its branch vanishes, or all but one,
- * so that nobody waits there. In loops a branch that warps come to as a whole must vanish as well; and where many registers
- * are live ptxas has none left to execute two parts of an arm together. Outside of loops clones must not cost more than J,
- * and while other edges need J there must be more to bypass than its branch. Edges out of loops never qualify.
+ * several groups, they no longer run together after it. Then nothing before J may be predicated either, and J's branch
+ * must outweigh the code that is now executed once a group. The block at which all paths from J join, except for those
+ * out of its loop, is executed once in any case. All edges into J must be decided, so that its branch vanishes, or all
+ * but one, so that nobody waits there. In loops a branch that warps come to as a whole must vanish as well. Where many
+ * registers are live, ptxas has none left to execute two parts of an arm together. Outside of loops clones must not cost
+ * more than J, and while other edges need J there must be more to bypass than its branch. Edges out of loops never
+ * qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
  * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold for
