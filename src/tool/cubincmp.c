@@ -1,5 +1,5 @@
 /* cubincmp A B: whether two cubins hold the same, section by section; exit status 0: yes, 1: no, 2: cannot be read.
- * Left out is .nv_debug_ptx_txt, where ptxas keeps the PTX it was given when that has line information: it differs
+ * Left out is .nv_debug_ptx_txt, where ptxas keeps the PTX it was given when that has line information. It differs
  * between two spellings of one program, and moves what stands after it in the file. */
 #include <fcntl.h>
 #include <gelf.h>

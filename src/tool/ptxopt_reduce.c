@@ -2,9 +2,9 @@
  *
  *     ptxopt-reduce --test='CMD {}' in.ptx -o out.ptx [--seconds=N]
  *
- * CMD is run by sh, {} stands for a file to try; its exit status on in.ptx itself, which must not be 0, is the failure
- * that stays. What is tried: to leave out functions, variables, declarations, labels, runs of instructions, guards; to
- * make branches unconditional; to put 0 or 1 for source operands. Texts that do not parse are not tried. */
+ * CMD is run by sh, and {} stands for a file to try. Its exit status on in.ptx itself, which must not be 0, is the
+ * failure that stays. What is tried: to leave out functions, variables, declarations, labels, runs of instructions,
+ * guards; to make branches unconditional; to put 0 or 1 for source operands. Texts that do not parse are not tried. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>

@@ -137,8 +137,8 @@ ALU_FN(f64_neg) { return v[0] ^ (u64)1 << 63; }
 ALU_FN(f32_copysign) { return (v[0] & (u64)1 << 31) | (v[1] & mask_bits(31)); }
 ALU_FN(f64_copysign) { return (v[0] & (u64)1 << 63) | (v[1] & mask_bits(63)); }
 
-/* min and max of two: the other operand for a NaN (or a NaN under .NaN); -0 below +0; .xorsign takes magnitudes and the
- * exclusive or of the signs. Answers 0 or 1 for the operand, 2 for NaN. */
+/* min and max of two. A NaN gives the other operand, or under .NaN a NaN; -0 is below +0. .xorsign takes magnitudes and
+ * the exclusive or of the signs. Answers 0 or 1 for the operand, 2 for NaN. */
 static u32 choose(const AluMode *m, bool want_max, double x, double y)
 {
     if (isnan(x) || isnan(y)) {

@@ -40,8 +40,9 @@ u32 decode_results(Decoder *d, const Operand *o, u32 args);
 void decode_reserve(Decoder *d, u32 results, u32 args);
 /* The members of an aggregate, or the operand itself when it is none; answers how many. */
 u32 decode_members(const Operand *o, const Operand **member, u32 max);
-/* The registers or constants of an operand of so many bits, least significant first: the members of a vector, the slots of a register
- * that has several, or itself. Answers how many, at most DECODE_PIECES; 0: they do not divide it. */
+/* The registers or constants of an operand of so many bits, least significant first. They are the members of a vector,
+ * the slots of a register that has several, or itself. Answers how many, at most DECODE_PIECES; 0: they do not divide
+ * it. */
 enum { DECODE_PIECES = 8 };
 u32 decode_pieces(Decoder *d, const Operand *o, Arg *args, bool is_result, ElemKind kind, u32 total);
 /* `[base+offset]` into arg[0] and offset; the symbol's space, where it has one that the opcode's `space` leaves open. */

@@ -34,8 +34,8 @@ typedef enum FindingKind {
 } FindingKind;
 const char *finding_name(FindingKind kind);
 
-/* Findings with equal kind, kernel and subject are one; the subject means the same before and after a rewrite (a variable, an
- * opcode), the location need not. */
+/* Findings with equal kind, kernel and subject are one. The subject means the same before and after a rewrite (a
+ * variable, an opcode); the location need not. */
 typedef struct Finding {
     FindingKind kind;
     const char *kernel, *subject;

@@ -181,8 +181,8 @@ static bool decode_lop3(Decoder *d)
 enum { CARRY_ADD, CARRY_SUB, CARRY_MAD_LOW, CARRY_MAD_HIGH };
 enum { CARRY_IN = 1, CARRY_OUT = 2 };
 
-/* One step: the result, and the carry. A subtraction adds the complement, so that its carry is set when it does not borrow;
- * only programs that mix additions and subtractions in one chain can tell. */
+/* One step: the result, and the carry. A subtraction adds the complement, so that its carry is set when it does not
+ * borrow. Only programs that mix additions and subtractions in one chain can tell. */
 static u64 carry_step(const Code *c, const u64 *v, u32 in, u32 *out)
 {
     u32 bits = c->type.bits;

@@ -162,8 +162,8 @@ static bool decode_trap(Decoder *d)
 
 static void run_call(Warp *w, Split *s, const Code *c, u32 mask) { split_call(w, s, c, mask, c->callee); }
 
-/* Runs an indirect call for the lanes that call the same function as the first one; the other lanes execute the call again when these
- * are back. */
+/* Runs an indirect call for the lanes that call the same function as the first one. The others execute the call again
+ * when these are back. */
 static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES];

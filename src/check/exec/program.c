@@ -1,5 +1,5 @@
-/* Questions about a program that do not depend on which part of it is decoded: its functions by name, and where its
- * instructions stand in the text. */
+/* Questions about a program that do not depend on which part of it is decoded. They are about its functions by name, and
+ * where its instructions stand in the text. */
 #include "check/exec/program.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The race watch. Two accesses to a byte by different threads, one of them a write, not both strong (atomic, volatile,
- * relaxed...), must be ordered; one that is not is a race. Ordered means, with times that count synchronisations:
+/* The race watch. Two accesses to a byte by different threads, one of them a write, must be ordered, or it is a race. Two
+ * strong ones (atomic, volatile, relaxed...) need not be. Ordered means, with times that count synchronisations:
  * - a CTA barrier that all threads passed (Cta.full_time), or some warps (Cta.known);
  * - bar.warp.sync among its lanes (Warp.known);
  * - a fence, a strong write, and a strong read of it by the other (SyncVar), CTA by CTA;

@@ -1,6 +1,6 @@
 /* Warp operations with a mask: lanes wait for those that the mask names, and act together with all that have come.
  *
- * Lanes come that execute the same operation with the same mask, be it at two places of the text; those that have exited
+ * Lanes come that execute the same operation with the same mask, be it at two places of the text. Those that have exited
  * are not waited for. */
 #include "check/exec/machine.h"
 

@@ -163,7 +163,8 @@ static void walk(Region *r, const Instr *barrier)
 
 /* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Reads in a loop what a thread may wait for: who goes on relies on what came before it, and is relied on in what follows. */
+/* Reads in a loop what a thread may wait for. A thread that goes on relies on what came before, and is relied on in what
+ * follows. */
 static bool polls(const Prover *p, const Instr *i)
 {
     return i->op->mem == MEM_READ && !prove_is_private_access(i->op) && bitset_has(&p->barriers.polling, i->block->id);

@@ -30,8 +30,8 @@ u32 prove_callee(const Callees *c, const Instr *call);
 Function *prove_callee_body(const Callees *c, const Instr *call);
 /* What is kept of the function; only summary.c changes it. */
 u8 *prove_callee_notes(const Callees *c, const Function *fn);
-/* Whether what follows a return from fn, of BEFORE, may depend on which threads return together: its callers are not known, or
- * something in the text sees who executes it, or calls what may. */
+/* Whether what follows a return from fn, of BEFORE, may depend on which threads return together. It may if its callers
+ * are not known, or something in the text sees who executes it, or calls what may. */
 bool prove_callers_see_threads(const Callees *c, const Function *fn);
 
 /* Whether an instruction that is no call may touch memory that other threads see, or reads time. */

@@ -1,14 +1,14 @@
 /* Loops of which AFTER has a copy that lacks checks: counters as sums of how often the loop went around.
  *
- * A symbol of the node, in 64 bits, is the number of iterations so far: 0 where control comes into the loop, and 1 more wherever it goes
- * back. A register to which each iteration adds the same, S, is then X + S times that number, modulo its width, where it came
- * with X into the loop. Such values are guessed of how the arrivals differ; prove_counters_hold() says whether all arrivals in the end are
- * so.
+ * A symbol of the node, in 64 bits, is the number of iterations so far. It is 0 where control comes into the loop, and 1
+ * more wherever it goes back. Let each iteration add the same, S, to a register that came with X into the loop. Then the
+ * register is X + S times that number, modulo its width. Such values are guessed of how the arrivals differ;
+ * prove_counters_hold() says whether all arrivals in the end are so.
  *
  * Let x = X + c n in iteration n, where c is positive, and let the loop go back only if x is less than b, as signed numbers or unsigned
- * ones, or is not b. Then c n is at most E, an unsigned number: b - X, or what that is with c - 1 or c added. It is 0 at first;
- * where control goes back, what is known on the path must show it of n + 1, given that it is so of n. For x that is not b it is enough
- * that E is a multiple of c, and that c n is not E: then it is at most E - c. */
+ * ones, or is not b. Then c n is at most E, an unsigned number: b - X, or what that is with c - 1 or c added. It is 0 at
+ * first. Where control goes back, what is known on the path must show it of n + 1, given that it is so of n. For x that
+ * is not b it is enough that E is a multiple of c, and that c n is not E. Then it is at most E - c. */
 #include "check/prove/integers.h"
 #include "check/prove/merge.h"
 
@@ -32,8 +32,8 @@ static bool may_count(const Merge *m, u32 slot)
     return bits >= 16 && bits <= 64 && !bitset_has(&m->n->broken, slot) && prove_merge_is_clean(m, m->a[0].value[slot]);
 }
 
-/* What the slot gained on the way of arrival k, since the node or, in its first visits, since the loop was entered; 0: that is not the
- * same always. */
+/* What the slot gained on the way of arrival k since the node, or in its first visits since the loop was entered. 0: that
+ * is not the same always. */
 static Term gained(const Merge *m, u32 slot, u32 k)
 {
     Term x = m->a[k].value[slot], first = m->a[0].value[slot], was = m->n->value[slot];
@@ -274,7 +274,8 @@ static bool is_multiple(Prover *p, Term x, u64 of)
     return false;
 }
 
-/* Whether what is done is less than the most by a whole step, since it is not the most, and both are multiples of the step. */
+/* Whether what is done is less than the most by a whole step. It is if it is not the most, and both are multiples of the
+ * step. */
 static bool is_not_there(const Merge *m, const Claim *c)
 {
     Terms *t = m->t;

@@ -12,8 +12,8 @@
 bool prove_exits(const ProveGraph *g, VecU32 *exits, Arena *arena);
 /* The graph if this exit is the end. What the other one says stays where it is. */
 ProveGraph prove_end_at(const ProveGraph *g, u32 exit, Arena *arena);
-/* Whether threads that diverge reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute something convergent
- * after that; with `waits`, also whether they may wait before it. */
+/* Whether threads that diverge reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute
+ * something convergent after that. With `waits`, also whether they may wait before it. */
 bool prove_joins_earlier(ProveGraph *g, ProveGraph *ended, const Waits *w, bool waits);
 enum { EXITS_MAX = 64 };
 

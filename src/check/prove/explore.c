@@ -1,4 +1,5 @@
-/* Exploring paths from one node of the product to the next: both sides run from event to event, and fork where a path does not know. */
+/* Explores paths from one node of the product to the next. Both sides run from event to event, and fork where a path does
+ * not know. */
 #include "check/prove/prover.h"
 
 enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, VISITS_IN_DOUBT = 4 };
@@ -11,7 +12,8 @@ static void fail_here(Prover *p, const char *kind, const char *why)
                prove_describe(p, PROVE_AFTER));
 }
 
-/* Before it is known what a loop counts its states may be such that nothing can be shown of it: then it is looked at again. */
+/* Before it is known what a loop counts, its states may be such that nothing can be shown of it. It is then looked at
+ * again. */
 static void mismatch(Prover *p, const char *why)
 {
     if ((p->plan.counts || p->plan.restores) && !p->product.values_hold && p->product.at->id &&
@@ -111,8 +113,8 @@ static bool leaves_barrier_out(Prover *p, Stop before)
     return true;
 }
 
-/* The side stands at an event, and the other one at a join: back to the beginning of its block, whose registers have more to do
- * with the other side's than what was made of them since. */
+/* The side stands at an event, and the other one at a join. The first goes back to the beginning of its block, whose registers
+ * have more to do with the other side's than what was made of them since. */
 static void step_back(Prover *p, ProveSide side)
 {
     const Entered *in = &p->path.entered[side];

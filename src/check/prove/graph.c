@@ -268,8 +268,8 @@ static void find_fixed(Uniform *u)
     } while (u->changed);
 }
 
-/* False: branches lead to too many blocks. A register that differs between threads after one of its writes is divergent everywhere;
- * one that is live into the entry was never written, and may differ too. */
+/* False: branches lead to too many blocks. A register that differs between threads after one of its writes is divergent
+ * everywhere. One that is live into the entry was never written, and may differ too. */
 static bool find_uniform(ProveGraph *g)
 {
     Uniform u = {.g = g};
@@ -288,8 +288,8 @@ static bool find_uniform(ProveGraph *g)
     return g->reached <= BLOCKS_REACHED_MAX;
 }
 
-/* A back edge makes all blocks between its ends in the order, a superset of its loop, one region: control that leaves it goes on to
- * later ones only, and never comes back. */
+/* A back edge makes all blocks between its ends in the order one region, a superset of its loop. Control that leaves it
+ * goes on to later ones only, and never comes back. */
 void prove_find_regions(ProveGraph *g, const u32 *only, Arena *arena)
 {
     u32 *last = arena_array(arena, u32, g->n), end = 0, region = 0; /* by order, where back edges to it come from, plus 1 */

@@ -1,11 +1,12 @@
 /* What is less than what, as integers.
  *
- * A polynomial stands for an integer; its atoms are terms that are read as unsigned numbers, or as signed ones. The reading of a term is
- * its own polynomial: that of a sum is the sum of the readings of its parts, if that is shown to lie in the range of the width, and
- * the term as an atom otherwise. So no reading rests on a sum that may wrap around.
+ * A polynomial stands for an integer; its atoms are terms that are read as unsigned numbers, or as signed ones. The
+ * reading of a term is its own polynomial. That of a sum is the sum of the readings of its parts, if that is shown to lie
+ * in the range of the width. Otherwise it is the term as an atom. So no reading rests on a sum that may wrap around.
  *
- * Each fact gives polynomials that are not negative. A polynomial is not negative if the ranges of its atoms say so; or if it is that once
- * another one is subtracted, times a product of unsigned atoms, which is not negative either. */
+ * Each fact gives polynomials that are not negative. A polynomial is not negative if the ranges of its atoms say so. It
+ * is not negative either if the rest is not once another such polynomial is subtracted, times a product of unsigned
+ * atoms. */
 #include "check/prove/integers.h"
 
 #include "check/prove/polynomial.h"
@@ -313,7 +314,8 @@ static void know_hole(Integers *z, Inequalities *known, const Fact *f, u32 level
         know(z, known, &most);
 }
 
-/* The sum is one number, or is not: an integer congruent to it that is less than 2^bits away from the number is that number, too. */
+/* The sum is one number, or is not. An integer congruent to it that is less than 2^bits away from the number is that
+ * number, too. */
 static void know_number(Integers *z, Inequalities *known, const Fact *f, u32 level)
 {
     Sets *s = &z->p->t.sets;

@@ -56,8 +56,9 @@ bool prove_same_iterations(const Prover *p, const Iteration *a, const Iteration 
  * the same iterations of all loops that it is in. Whoever is together in these loops must also be in the same iterations,
  * in both texts. A branch on no cycle is passed once. */
 bool prove_is_same_iteration(Prover *p, u32 after, u32 block, u32 iteration, u32 other);
-/* Whether threads that the branch of AFTER divides in one iteration stay apart for as long as those do that the one of BEFORE divides:
- * both are in the same loops, and in the outermost one in which the threads of BEFORE do not join, neither do those of AFTER. */
+/* Whether threads that the branch of AFTER divides in one iteration stay apart for as long as those that the branch of
+ * BEFORE divides. Both branches must be in the same loops. In the outermost one in which the threads of BEFORE do not
+ * join, those of AFTER must not either. */
 bool prove_keeps_parted(const Prover *p, u32 after, u32 block);
 /* Whether at most one successor of the branch of BEFORE leads back to it before its threads join. */
 bool prove_returns_one_way(Prover *p, u32 block);

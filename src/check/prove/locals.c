@@ -122,8 +122,8 @@ static const Instr *definition(const Locals *l, const Instr *i, const Operand *o
     return def && instr_kills(def, o->id) ? def : NULL;
 }
 
-/* By what a number of 32 bits is multiplied, which is extended to 64: by i, or by i and the conversion in front of it, which *number
- * becomes. -1: by nothing that is known. */
+/* By what a number of 32 bits, which is extended to 64, is multiplied. That is by i, or by i and the conversion in front
+ * of it, which *number becomes. -1: by nothing that is known. */
 static i64 factor(const Locals *l, const Instr *i, const Instr **number)
 {
     const Sem *sem = &i->op->sem;

@@ -5,14 +5,14 @@
 #include "base/bitset.h"
 #include "ir/ir.h"
 
-/* Puts registers in the place of variables of BEFORE that no other thread and no callee can know of, and that AFTER does not
- * name; the rest of BEFORE stays. What the text does is one of the things that it did: what was never written may be anything,
- * and is 0 from then on.
+/* Puts registers in the place of variables of BEFORE that no other thread and no callee can know of. AFTER must not name
+ * them. The rest of BEFORE stays. What the text does is one of the things that it did: what was never written may be
+ * anything, and is 0 from then on.
  *
- * Sound: such a variable's address is computed by unguarded additions of constants. The register that holds it is read in the
- * same block, or has no other write; and it is read nowhere but there and in the brackets of weak loads and stores. So each of
- * these is of one place that is known, and nothing else can be of it. A load returns what the last store left there. Other
- * threads have a variable of their own. */
+ * Sound: such a variable's address is computed by unguarded additions of constants. The register that holds it is read in
+ * the same block, or has no other write. It is read nowhere but there and in the brackets of weak loads and stores. So
+ * each of these is of one place that is known, and nothing else can be of it. A load returns what the last store left
+ * there. Other threads have a variable of their own. */
 void prove_drop_locals(Function *before, const Function *after);
 
 /* The variables, as SymIds, that instructions of the function name. */

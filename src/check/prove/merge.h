@@ -48,9 +48,9 @@ bool prove_counters_hold(Merge *m);
 
 /* ---- values (merge_values.c) ---- */
 
-/* The value that all arrivals bring, if it is none of this node's; 0: there is no such value. Where values are looked for again, one
- * that brings what the state has, of the node's symbols, left the slot as it was: whether it still does so from the value of the
- * others, its next visit says. */
+/* The value that all arrivals bring, if it is none of this node's; 0: there is no such value. Where values are looked for
+ * again, an arrival may bring the node's own symbols: it left the slot as it was. The next visit says whether the value
+ * of the others still does so. */
 Term prove_merge_sole(const Merge *m, u32 slot);
 /* The slot's value by those of slots before this one, if their differences between arrivals are the same; else the slot's
  * own symbol. */
@@ -89,10 +89,7 @@ static inline Term prove_merge_symbol(const Merge *m, u32 slot)
 }
 
 /* The symbol that is the number of iterations. */
-static inline Term prove_iterations(const Merge *m)
-{
-    return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, m->slots, 0, 64);
-}
+static inline Term prove_iterations(const Merge *m) { return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, m->slots, 0, 64); }
 
 /* Learns facts that are listed from the newest on. */
 static inline void prove_merge_load(Prover *p, const Fact *fact, u32 n)

@@ -173,7 +173,8 @@ bool prove_merge_holds_in(Merge *m, Term said, u32 k)
     return holds;
 }
 
-/* The slot that is joined and for which the arrival brings x, plus 1; 0: there is none, or y is not the same in all iterations. */
+/* The slot that is joined and for which the arrival brings x, plus 1. 0: there is none, or y is not the same in all
+ * iterations. */
 static u32 joined_as(const Merge *m, const Arrival *a, Term x, Term y)
 {
     for (u32 slot = 0; slot < m->slots && prove_merge_is_clean(m, y); slot++)
@@ -182,8 +183,8 @@ static u32 joined_as(const Merge *m, const Arrival *a, Term x, Term y)
     return 0;
 }
 
-/* What an arrival knows of the order of a value that is joined here and of one that is not, said of the symbol; 0: it is no such
- * fact. */
+/* What an arrival knows of the order of a value that is joined here and one that is not, said of the symbol. 0: it is no
+ * such fact. */
 static Term order_of_join(Merge *m, const Arrival *a, const Fact *f)
 {
     Terms *t = m->t;
@@ -261,8 +262,8 @@ static SetId old_range(const Node *n, Term x)
     return 0;
 }
 
-/* A counter's range that grows each time, up to the next number that BEFORE compares something with: a guess, which the next visits
- * confirm or widen. 0: there is none. */
+/* A counter's range that grows each time grows up to the next number that BEFORE compares something with. That is a
+ * guess, which the next visits confirm or widen. 0: there is none. */
 static SetId guess_range(Merge *m, Term x, SetId set)
 {
     Terms *t = m->t;

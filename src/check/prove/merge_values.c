@@ -85,8 +85,8 @@ static Term value_by_step(Merge *m, u32 slot)
                      prove_sub(m->t, m->a[0].value[slot], prove_trunc(m->t, m->a[0].value[leader], bits)));
 }
 
-/* The sum of both leaders, or the first less the second, if the slot is that in all arrivals, up to a number that is the
- * same in all of them. */
+/* The sum of both leaders, or the first less the second. The slot must be that in all arrivals, up to a number that is
+ * the same in all of them. */
 static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
 {
     Terms *t = m->t;
@@ -104,8 +104,8 @@ static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
                : 0;
 }
 
-/* The slot's value by the steps of two slots before this one since the first arrival: i + j and i - j, where each has a
- * symbol of its own. */
+/* The slot's value by the steps of two slots before this one since the first arrival. It is i + j or i - j, where each
+ * has a symbol of its own. */
 static Term value_by_two_steps(Merge *m, u32 slot)
 {
     Terms *t = m->t;
@@ -140,7 +140,8 @@ static bool is_divisor_part(Merge *m, u32 slot, DivisorPart part, u32 of)
     return true;
 }
 
-/* A slot before this one that holds x in the first arrival, and of which this one is that part in all; plus 1; 0: none. */
+/* A slot before this one that holds x in the first arrival, and of which this one is that part in all. The answer is its
+ * place plus 1; 0: none. */
 static u32 divisor_of(Merge *m, u32 slot, DivisorPart part, Term x)
 {
     for (u32 k = 0; k < slot; k++)

@@ -1,5 +1,5 @@
-/* Branches that are open on a path: passed, and not yet joined. What a path passes, joins and closes goes into lists that are only
- * taken over, never changed; where paths join in a node, or too many pass a branch, their lists are united.
+/* Branches that are open on a path: passed, and not yet joined. What a path passes, joins and closes goes into lists that
+ * are only taken over, never changed. Where paths join in a node, or too many pass a branch, their lists are united.
  *
  * A successor that is not 0 is that of all paths: each of them has the branch open, and went there. */
 #include <string.h>
@@ -323,8 +323,8 @@ static void join(Prover *p, ProveSide side, u32 at)
     p->path.open[PROVE_AFTER].v = a;
 }
 
-/* The next iteration of a loop. What BEFORE passed in the iteration that AFTER now leaves is not of this one; what it passes ahead of
- * AFTER may be of the next one. */
+/* The next iteration of a loop. What BEFORE passed in the iteration that AFTER now leaves is not of this one. What it
+ * passes ahead of AFTER may be of the next one. */
 static void begin_iteration(Prover *p, ProveSide side)
 {
     Open *v = copy(p, &p->path.open[PROVE_BEFORE]);

@@ -48,8 +48,8 @@ typedef struct Opens {
     const Open *v; /* ascending by block */
 } Opens;
 
-/* Threads that diverge at a branch of AFTER wait for one another before an event that no other thread sees, and may not in BEFORE:
- * what they wait for does not depend on it, and it is asked again at the next event that others see. */
+/* Threads that diverge at a branch of AFTER wait for one another before an event that no other thread sees, and may not
+ * in BEFORE. What they wait for does not depend on it, so it is asked again at the next event that others see. */
 typedef struct ProveLate {
     const Instr *after;
     u32 block;

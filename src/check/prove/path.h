@@ -22,8 +22,9 @@ struct Passed {
     const Passed *next; /* the one before */
 };
 
-/* What belongs to one path, and is taken back where it forks. Each member is changed by what it is about: `open` by open.c,
- * `iterations` by iterations.c, `cells` by arguments.c, `branches` and `trail` by paths.c, the others by path.c and explore.c. */
+/* What belongs to one path, and is taken back where it forks. Each member is changed by what it is about: open.c changes
+ * `open`, iterations.c `iterations`, arguments.c `cells`, and paths.c `branches` and `trail`. path.c and explore.c change
+ * the others. */
 typedef struct Path {
     Place place[2];
     Entered entered[2];          /* no block: an event came since, or the node */

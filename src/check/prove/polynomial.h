@@ -27,11 +27,12 @@ Polynomial polynomial_multiply(const Polynomial *a, const Polynomial *b);
 /* a - b - less. */
 Polynomial polynomial_difference(const Polynomial *a, const Polynomial *b, Wide less);
 
-/* If all monomials but a constant are multiples of a number, the constant may be rounded: where 4 x is at least 1, it is at least 4. */
+/* If all monomials except a constant are multiples of a number, the constant may be rounded. Where 4 x is at least 1, it
+ * is at least 4. */
 Polynomial polynomial_rounded(const Polynomial *g, bool *is_multiple);
 
-/* g less a multiple of p, so that the monomial `from` of g is no longer in it; p is multiplied by what is not negative. An integer is not
- * negative if f times it, and f - 1, is not. False: there is no such multiple. */
+/* g less a multiple of p, so that g no longer has the monomial `from`. What p is multiplied by is not negative. An
+ * integer is not negative if f times it, and f - 1, is not. False: there is no such multiple. */
 bool polynomial_subtract(const Polynomial *g, const Monomial *from, const Polynomial *p, Polynomial *left);
 
 #endif

@@ -29,8 +29,8 @@ static u32 loops(const ProveGraph *g)
     return count;
 }
 
-/* A path that passes many joins knows more, but there are more of them. Where it is only the threads that fail there are no inputs to
- * find; that says more than why others failed, and attempts that are about values, to follow and to restore, are not made. */
+/* A path that passes many joins knows more, but there are more of them. Where only the threads fail, there are no inputs
+ * to find. That says more than why others failed, so attempts about values, to follow and to restore, are not made. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Attempt attempts[] = {{.plan.pass_limit = 4},

@@ -46,8 +46,8 @@ Callees *prove_callees(Arena *arena, const Module *before, const Module *after);
 /* The verdict about two functions with a body. Memory from the arena. */
 ProveVerdict prove_function(Function *before, Function *after, Callees *callees, const ProveOptions *options, Arena *arena);
 
-/* Everything outside of functions with a body must be the same, byte by byte, and the functions in the same order: NULL, or in what
- * the texts differ. */
+/* Everything outside of functions with a body must be the same, byte by byte, and the functions in the same order. NULL:
+ * it is; otherwise in what the texts differ. */
 const char *prove_differs_outside(const Module *before, const Module *after);
 
 /* Calls `report` for each function of BEFORE whose bytes differ in AFTER, and for what else the texts differ in. Answers the

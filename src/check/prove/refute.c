@@ -32,8 +32,8 @@ static const char *describe_inputs(const Prover *p)
     return text;
 }
 
-/* Whether one of them calls a function whose body is at hand, or that is not known, and the other does not: bodies may do the same
- * under other names, or in place. */
+/* Whether only one of them calls some function whose body is at hand, or that is not known. Bodies may do the same under
+ * other names, or in place. */
 static bool calls_something_else(const Prover *p)
 {
     const Sym *callee[2] = {NULL, NULL};

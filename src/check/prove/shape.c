@@ -228,9 +228,9 @@ static bool leaves(const Block *b)
     return block_edge_count(b) == 0 || (end && op_has(end->op, OPF_NO_RETURN));
 }
 
-/* Follows the edge up to the first events, in the region unless that is NULL. False: another edge led to one of these in the region, or
- * also, out of it, to an exit; or control comes back to the branch. `reached`: by block the edge that led there in the region, plus 1; the
- * last one is of exits. */
+/* Follows the edge up to the first events, in the region unless that is NULL. False: another edge led to one of these in
+ * the region, or also, out of it, to an exit. Or control comes back to the branch. `reached`: by block the edge that led
+ * there in the region, plus 1; the last one is of exits. */
 static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 edge, u32 *reached)
 {
     ProveGraph *g = s->g[1];
@@ -263,8 +263,8 @@ static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 
     return distinct;
 }
 
-/* Whether the events up to where the branch's paths join say which edge a thread took, and which time; or there are none, and nobody
- * leaves. */
+/* Whether the events up to where the branch's paths join say which edge a thread took, and which time. Or there are none,
+ * and nobody leaves. */
 static bool tells_edges(Shape *s, const Block *b)
 {
     const BitSet *region = prove_influence(s->g[1], b);
@@ -293,7 +293,7 @@ static bool tells_exit(Shape *s, const Block *b)
     return tells;
 }
 
-/* Whether events tell the edges of all branches, also of those that divide nobody: with another condition all threads may
+/* Whether events tell the edges of all branches, also of those that divide nobody. With another condition all threads may
  * go another way to the same events. A guarded exit must divide nobody, and an event tell who stays. */
 static bool all_tell_edges(Shape *s)
 {

@@ -87,8 +87,8 @@ static Term extend(Prover *p, Term inner, u32 bits, bool is_signed)
     return is_signed ? prove_sext(t, inner, bits) : prove_zext(t, inner, bits);
 }
 
-/* Bitwise with constants, where the only other number has no bit that they change but where it has none: its sum with the bits
- * that they set. */
+/* Bitwise with constants and one other number, where the constants change only bits that the number never has. The result
+ * is its sum with the bits that they set. */
 static Term sum_of_bits(Prover *p, Term x)
 {
     Terms *t = &p->t;

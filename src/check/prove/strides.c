@@ -1,8 +1,8 @@
 /* Comparisons of a counter on the way to a bound: AFTER has asked once for several steps.
  *
- * Let c be less than d, and d be b - m s without wrapping around, which is so where m s is at most b and s is not negative. Then
- * c + k s, for k of at most m, is less than b, and does not wrap around either: as a number it lies between c and b. And what is
- * b or more is d or more. */
+ * Let c be less than d, and d be b - m s without wrapping around. It does not wrap where m s is at most b and s is not
+ * negative. Then c + k s, for k of at most m, is less than b. It does not wrap around either: as a number it lies between
+ * c and b. And what is b or more is d or more. */
 #include "check/prove/prover.h"
 
 enum {
@@ -64,7 +64,8 @@ static bool fits(Prover *p, Term b, Term s, u64 m, bool is_signed)
            holds(p, b, prove_scale(t, s, m), EQUAL | (is_signed ? SIGNED_MORE : MORE));
 }
 
-/* Whether a is less than b, or equal if c may equal d, since c is less than d: a is some steps after c, and b more after d. */
+/* Whether a is less than b, or equal if c may equal d, because c is less than d. a is some steps after c, and b more
+ * after d. */
 static bool follows(Prover *p, Term c, Term d, Term a, Term b, bool is_signed)
 {
     Terms *t = &p->t;
@@ -99,7 +100,8 @@ static u32 left_by(Prover *p, const Fact *f, Term a, Term b, bool is_signed)
     return is_turned ? more | (given & EQUAL) : ALL;
 }
 
-/* Whether a is less than b by a fact that says what d is, since a is some steps after a number: a loop begins with that. */
+/* Whether a is less than b by a fact that says what d is, where a is some steps after a number. A loop begins with
+ * that. */
 static bool begins_below(Prover *p, Term d, Term a, Term b, bool is_signed)
 {
     Terms *t = &p->t;

@@ -147,8 +147,8 @@ Term prove_rel(Terms *t, Term a, Term b, u32 relations); /* relations: bit mask 
 Term prove_frel(Terms *t, u32 name, Term a, Term b, u32 relations);
 
 Term prove_apply(Terms *t, u32 name, u32 bits, const Term *kids, u32 n);
-/* The address that x is the generic one of, where it is said to be in `space`, with the width: `shared.u64`; 0: it is no such
- * conversion. */
+/* The address that x is the generic one of, where it is said to be in `space`, with the width: `shared.u64`. 0: it is no
+ * such conversion. */
 Term prove_undone_window(const Terms *t, const char *space, Term x);
 
 /* Whether a symbol that the product node `owner` made is in x. */

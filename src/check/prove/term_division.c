@@ -1,5 +1,5 @@
-/* A division of 32 bits is a term of the unsigned quotient U(A, D) of absolute values: ptxas has all ones for division by zero of
- * either sign, and 2^31 for -2^31 by -1 (tests/ptxas/DIVISIONS.md). So
+/* A division of 32 bits is a term of the unsigned quotient U(A, D) of absolute values. ptxas has all ones for division by
+ * zero of either sign, and 2^31 for -2^31 by -1 (tests/ptxas/DIVISIONS.md). So
  *
  *     div(a, d) = d == 0 ? ~0 : (a ^ d) < 0 ? -U(|a|, |d|) : U(|a|, |d|)
  *     rem(a, d) = d == 0 ? ~0 : a < 0 ? -(|a| - |d| U(|a|, |d|)) : |a| - |d| U(|a|, |d|)
@@ -7,8 +7,8 @@
  * and without signs where the numbers have none.
  *
  * Let d be at least 1, r = U(2^32 - 1, d), q = mul.hi(a, r), and m = a - q d. Then r d = 2^32 - 1 - e with 0 <= e < d, and
- * a / d - a r / 2^32 = a (1 + e) / (2^32 d), which is not negative, and less than 1, since a < 2^32 and 1 + e <= d. So q is
- * U(a, d) or one less; m, which is a - q d in unbounded arithmetic too, is at least d exactly where it is one less. So
+ * a / d - a r / 2^32 = a (1 + e) / (2^32 d), which is not negative, and less than 1, since a < 2^32 and 1 + e <= d. So q
+ * is U(a, d) or one less. m is a - q d in unbounded arithmetic too, and is at least d exactly where q is one less. So
  *
  *     (m >= d ? q + 1 : q) = U(a, d)        (m >= d ? m - d : m) = a - d U(a, d)
  *

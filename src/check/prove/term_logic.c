@@ -357,8 +357,9 @@ static bool zeros_of_bit(Terms *t, const TermNode *node, u32 bit, u32 *ones, u32
     return count == 1u << __builtin_popcount(all & ~numbers & ~*ones & ~*zeros);
 }
 
-/* A bitwise function of two or more terms is 0 where each of its bits is: where that asks for certain bits of each of them, whatever
- * the others are, it is 0 exactly if all of them have these. 0: it is no such function. */
+/* A bitwise function of two or more terms is 0 where each of its bits is. Each bit may ask for certain bits of each of
+ * the terms, whatever the others are. Then the function is 0 exactly if all terms have these bits. 0: it is no such
+ * function. */
 static Term is_zero(Terms *t, Term x)
 {
     TermNode node = *prove_node(t, x);

@@ -21,21 +21,23 @@
  *   - T and U were divided by a branch D of BEFORE whose join T has reached by its event, and U, wherever it may wait, has not: T passes
  *     the join of D only together with U. A branch that T passes after that divides T from U only once U has come, too.
  *
- * What two passings say of a branch of BEFORE counts if it is said of one and the same time that both threads came to it. A branch
- * on no cycle is passed once. Of others it is so if who is together in AFTER is in the same iteration of the loops of BEFORE: their
- * region is aligned. Then two threads that passed the branch once since the last event, and since AFTER's last iteration began, did so
- * in the same iteration. A region is aligned if at all events
+ * What two passings say of a branch of BEFORE counts if both say it of one and the same time that threads came to it. A
+ * branch on no cycle is passed once. Of others it is so if who is together in AFTER is in the same iteration of the loops
+ * of BEFORE: their region is aligned. Then two threads that passed the branch once since the last event, and since
+ * AFTER's last iteration began, did so in the same iteration. A region is aligned if at all events
  *   - its branches that are open in BEFORE are covered: whom they have divided AFTER has divided, too;
  *   - and in it, threads that a branch of AFTER has joined since the last event were divided in BEFORE up to that event, and are not
  *     any more: nobody comes together with those of another iteration;
  *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
- * All regions are assumed to be aligned until one of the three fails of one: if one is not, some event is the first that shows it.
+ * All regions are assumed to be aligned until one of the three fails of one. If one is not, some event is the first that
+ * shows it.
  *
- * It is also said of one time if the passings are of one block of AFTER in the partner of the branch's loop, both say the same of the
- * iteration in which BEFORE passed the branch, and all loops around are in step in both texts (iterations.h). A loop is in step if
- * nobody joins in it who may have begun another number of its iterations since parting: then who is together in it is in the same
- * iteration. Threads that parted at a branch of BEFORE in one iteration, together or not, are apart until both have come to its join:
- * would they come together before, the branch where they parted then lies in front, and its join behind this one. */
+ * It is also said of one time if three things hold. The passings are of one block of AFTER in the partner of the branch's
+ * loop. Both say the same of the iteration in which BEFORE passed the branch. And all loops around are in step in both
+ * texts (iterations.h). A loop is in step if nobody joins in it who may have begun another number of its iterations since
+ * parting. Then threads that are together in it are in the same iteration. Threads that parted at a branch of BEFORE in
+ * one iteration, together or not, are apart until both have come to its join. If they came together before, the branch
+ * where they parted then would lie in front, and its join behind this one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,8 +60,8 @@ static bool leaves_out(const Prover *p, ProveSide side, const Instr *i)
     return i->guard && bitset_has(&p->side[side].g.divergent, i->guard);
 }
 
-/* Whether i waits for lanes and need not name the same ones in all threads that come to it together: those that it lets go on wait with
- * the others for what they do later. */
+/* Whether i waits for lanes and need not name the same ones in all threads that come to it together. Threads that it lets
+ * go on wait with the others for what they do later. */
 static bool names_apart(Prover *p, ProveSide side, const Instr *i)
 {
     if (i->kind != INSTR_OP || op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS) || op_has(i->op, OPF_ALIGNED))
@@ -170,8 +172,8 @@ static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, b
     return open;
 }
 
-/* Whether a branch of BEFORE divided those of `a` from those of `b`, and the first ones have joined it while the others wait; `among`
- * these, unless that is NULL. */
+/* Whether a branch of BEFORE divided those of `a` from those of `b`, and the first ones have joined it while the others
+ * wait. It is one of `among`, unless that is NULL. */
 static bool have_joined(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b, const GroupId *among)
 {
     const Opens *x = &p->notes.passings.v[a].open[PROVE_BEFORE], *y = &p->notes.passings.v[b].open[PROVE_BEFORE];
@@ -187,8 +189,9 @@ static bool have_joined(Prover *p, const OpenAtEvent *m, const Open *closed, u32
     return false;
 }
 
-/* Whether no branch that is open at the event of those of `a`, which have waited for those of `b`, has divided them. Who waits by weak
- * reads alone need not ever see what it waits for: there only a branch counts that has to do with where they went now. */
+/* Whether no branch that is open at the event of those of `a`, which have waited for those of `b`, has divided them. A
+ * thread that waits by weak reads alone need not ever see what it waits for. There only a branch counts that has to do
+ * with where they went now. */
 static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b)
 {
     const Opens *before = &m->open[PROVE_BEFORE];
@@ -303,8 +306,8 @@ static bool is_index_promised(Prover *p, u32 block)
     return true;
 }
 
-/* Whether the branch of BEFORE in its place made the promise: in texts of one shape the same threads come to both together, and take
- * the same edges. Of a table they need not have the same index. */
+/* Whether the branch of BEFORE in its place made the promise. In texts of one shape the same threads come to both
+ * together, and take the same edges. Of a table they need not have the same index. */
 static bool is_same_promise(const Prover *p, const Block *b)
 {
     u32 other = p->threads.same_shape ? p->threads.same_branch[b->id] : 0;

@@ -11,8 +11,8 @@ typedef bool PairTest(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, 
 bool prove_can_be_together(const Passing *a, const Passing *b);
 /* Whether those who are together in AFTER are in the same iteration of the loops that the block of BEFORE is in. */
 bool prove_is_aligned(const Prover *p, u32 block);
-/* Whether the passings tell of one and the same time that their threads came to this branch of BEFORE: it is on no cycle, or both
- * came there since their last event. */
+/* Whether the passings tell of one and the same time that their threads came to this branch of BEFORE. Either it is on no
+ * cycle, or both came there since their last event. */
 bool prove_is_same_time(const Prover *p, const Open *x, const Open *y);
 /* Whether the branch of BEFORE, as it is in two passings, divided their threads. */
 bool prove_were_divided_at(const Prover *p, const Open *x, const Open *y);

@@ -53,8 +53,8 @@ static void leave_alone(Guard *guard, u32 group, const GuardVerdict *verdict)
     guard_hold_back(guard, verdict->name, "left alone", verdict->why);
 }
 
-/* Leaves alone what is known to be worse; whether there was any. Of what nothing is known, ptxas is to be asked, unless the record says
- * that there is no risk: then not even what is remembered counts, so that all builds give the same bytes. */
+/* Leaves alone what is known to be worse; whether there was any. Where nothing is known, ptxas is to be asked, unless the
+ * record says that there is no risk. Then not even what is remembered counts, so that all builds give the same bytes. */
 static bool apply_verdicts(Guard *guard, bool *asks)
 {
     bool any = false;
@@ -195,7 +195,8 @@ static void copy_said(const Scratch *from, Scratch *to)
     free(said);
 }
 
-/* Hands over machine code of the text to deliver, if ptxas has made it: of all of the original, where nothing else is left of it. */
+/* Hands over machine code of the text to deliver, if ptxas has made it. Where nothing else is left of it, that is the
+ * machine code of all of the original. */
 static void deliver(Guard *guard)
 {
     Trial *trial = &guard->best;

@@ -4,8 +4,8 @@
 
 #include "judge/trial/trial.h"
 
-/* A kernel or function that ptxas made worse, and what is done about it: it is "left alone", with those that may call it or that it may
- * call, or, by a search, "optimized without" some phases. */
+/* A kernel or function that ptxas made worse, and what is done about it. It is "left alone", with those that may call it
+ * or that it may call, or, by a search, "optimized without" some phases. */
 typedef struct HeldBack {
     const char *name, *how, *why;
 } HeldBack;
@@ -25,9 +25,9 @@ typedef struct GuardDelivery {
     Scratch rewrites;          /* lines PHASE NAME, as of PipelineConfig, of that text; not open: not known */
 } GuardDelivery;
 
-/* Judges what the options make of options->input: options->pipeline.withheld is then what to optimize with. Of kernels that changed, those
- * of which nothing is remembered are assembled as they were and as they are, side by side; with a delivery, the optimized text as a whole.
- * On trouble everything is withheld. */
+/* Judges what the options make of options->input: options->pipeline.withheld is then what to optimize with. Of kernels
+ * that changed, those of which nothing is remembered are assembled as they were and as they are, side by side. With a
+ * delivery, the optimized text is assembled as a whole. On trouble everything is withheld. */
 GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, GuardDelivery *delivery);
 void guard_end(GuardResult *result);
 

@@ -36,7 +36,8 @@ void suspects_trim(const Search *search, Trial *trial);
 bool suspects_add(Search *search, const Cubin *cubin);
 
 u32 suspect_phases(const Suspect *suspect); /* how many it does without */
-/* The phases that rewrote something in it or in what it calls; all where none is known to have, or the suspect has been without those. */
+/* The phases that rewrote something in it or in what it calls. They are all phases where none is known to have, or the
+ * suspect has been without those. */
 void suspect_do_without_those_that_rewrote(const Search *search, Suspect *suspect);
 bool suspect_is_worse(const Search *search, const Suspect *suspect, const Cubin *cubin);
 

@@ -36,8 +36,8 @@ static unsigned run_block(const SassCode *code, const Latencies *latencies, cons
 
 /* ---- what runs between two blocks --------------------------------------------------------------------------------- */
 
-/* Blocks around the end of an edge, by their orders from `first` to `last`, less one: those on paths to its start or its end, and
- * on paths from them. Back edges count for none. */
+/* Blocks around the end of an edge, by their orders from `first` to `last`, less one. They are those on paths to its
+ * start or its end, and on paths from them. Back edges count for none. */
 typedef struct Around {
     int first, last;
     bool to_start[2 * NEAR], to_end[2 * NEAR], from_start[2 * NEAR], from_end[2 * NEAR];

@@ -151,7 +151,8 @@ static const BitSet *restored(const SassGraph *graph, const Sites *sites, const 
     return &sites->saved[graph->is_saved[site->saved] ? site->saved : SASS_NO_REGISTER];
 }
 
-/* BSYNC, at the end of `block`, continues at the target of every site in the set, of those `of` that set its barrier; NULL: of all. */
+/* BSYNC, at the end of `block`, continues at the target of every site in the set that sets its barrier. `of`: only these
+ * sites count; NULL: all do. */
 static void continue_at(SassGraph *graph, const Sites *sites, SassBlock *block, const BitSet *set, const BitSet *of)
 {
     for_each_bit(s, set) {

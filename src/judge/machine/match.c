@@ -186,8 +186,8 @@ static bool is_header(const SassCode *code, int block)
     return loop != NONE && code->loops[loop].block == block;
 }
 
-/* How much more often than estimated the matched blocks of a loop run: those in no loop inside it, or else all; 0 where it has
- * none. */
+/* How much more often than estimated the matched blocks of a loop run. Those in no loop inside it count, or else all; 0
+ * where it has none. */
 static double loop_scale(const MatchSide *new, int loop, const double *was, const double *estimate)
 {
     const SassCode *code = new->code;

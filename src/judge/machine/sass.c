@@ -164,8 +164,8 @@ static LatencyKind issue_of(SassClass class, unsigned operation, uint64_t high)
     }
 }
 
-/* Constants stand in the upper half of the first word where the form of the operands says so; those of memory without the lowest
- * byte, where a register stands. */
+/* Constants stand in the upper half of the first word where the form of the operands says so. Those of memory lack the
+ * lowest byte, where a register stands. */
 static uint64_t key_of(const SassInstr *instr, uint64_t low)
 {
     enum { FORM_FIRST = 2, FORM_LAST = 5, UPPER = 32, UPPER_OF_ADDRESS = 40 };

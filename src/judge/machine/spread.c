@@ -35,7 +35,8 @@ static bool comes_from_loop(const SassCode *code, const SassBlock *block, int fr
     return code->blocks[from].order >= block->order && end[from].since >= block->order;
 }
 
-/* On how many edges out of a block its warps part: those back into a loop that ran its rounds do not count beside one that leaves. */
+/* On how many edges out of a block its warps part. Those back into a loop that ran its rounds do not count beside one
+ * that leaves. */
 static unsigned count_ways(const Spread *s, int from, const SassBlock *to)
 {
     const SassBlock *block = &s->code->blocks[from];
@@ -48,7 +49,8 @@ static unsigned count_ways(const Spread *s, int from, const SassBlock *to)
     return ways;
 }
 
-/* The end of a block, on an edge to another one: a loop that the edge leaves ran as many rounds as are known, without a barrier. */
+/* The end of a block, on an edge to another one. A loop that the edge leaves ran as many rounds as are known, without a
+ * barrier. */
 static Arrival leave(const Spread *s, int from, const SassBlock *to)
 {
     Arrival at = s->end[from];

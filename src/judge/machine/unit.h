@@ -53,8 +53,8 @@ typedef struct Frequencies {
 } Frequencies;
 Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *iterations);
 
-/* The time of one thread's warp, by how often the blocks run, with the functions that are called: cycles from its first
- * issue to its last, and instructions. */
+/* The time of one thread's warp, by how often the blocks run, with the functions that are called. It is cycles from its
+ * first issue to its last, and instructions. */
 typedef struct UnitTime {
     double cycles, instructions;
 } UnitTime;

@@ -274,8 +274,9 @@ static void find_unrolled(Side *side, Side *other)
 }
 
 /* Finds loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them. ptxas leaves a
- * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate. These are asked
- * about first, for a copy of a loop that was unrolled in both versions is a multiple of the loops for what remains. */
+ * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate. These
+ * are asked about first. A copy of a loop that was unrolled in both versions is a multiple of the loops for what
+ * remains. */
 static void find_rests(Side *side, const Side *other, bool beside)
 {
     const SassLoop *loops = side->code->loops;
@@ -338,7 +339,8 @@ static bool is_original(const Side *side, size_t loop)
     return is;
 }
 
-/* Where the copies of a loop that is gone stand: in the closest loop around it that is not, or in none (the number of loops). */
+/* Where the copies of a loop that is gone stand. That is the closest loop around it that is not gone, or none (the number
+ * of loops). */
 static size_t place_of(const Side *side, size_t loop)
 {
     int around = side->code->loops[loop].parent;

@@ -10,15 +10,15 @@
  *   cycles         a warp takes more than 1 % more cycles, by how often a block runs (frequency.h, match.h, unroll.h). These are
  *                  stall counts, and waits: for scoreboards (latencies.def), for the slowest warp at barriers (spread.h);
  *   instructions   no fewer cycles, and more instructions.
- * Cycles are fewer if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles, fewer spills or
- * more warps; or fewer instructions or registers, and at most 0.5 % more cycles.
+ * Cycles are fewer if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles, fewer
+ * spills or more warps. It is also better with fewer instructions or registers, and at most 0.5 % more cycles.
  *
  * Where ptxas did not obey setmaxnreg before, and does now, a block takes the registers that the author has shared out among its warps.
  * Only wrong counters and spills make that worse.
  *
- * If one of local memory and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes
- * more than 1 % longer for each warp. Local memory holds spills, and variables that may become registers. A scheduler takes for
- * one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
+ * If one of local memory and warps gains and the other loses, cycles decide. The one that loses is worse if a scheduler
+ * takes more than 1 % longer for each warp. Local memory holds spills, and variables that may become registers. A
+ * scheduler takes for one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
  *
  * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
  * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)

@@ -100,8 +100,8 @@ static void clean_up(void)
         rmdir(folder_path);
 }
 
-/* Whether the folder is there still, and will be: one without a lock looks as if it were left, and who holds its lock is removing it.
- * Where there are no locks nothing is taken for left. */
+/* Whether the folder is there still, and will be. One without a lock looks as if it were left, and who holds its lock is
+ * removing it. Where there are no locks nothing is taken for left. */
 static bool lock(void)
 {
     struct stat st, there;

@@ -1,4 +1,5 @@
-/* A module in its functions: bodies of several versions of it are put together in one text, and what is of no interest is left out. */
+/* A module in its functions. Bodies of several versions of it are put together in one text, and what is of no interest is
+ * left out. */
 #ifndef PTXOPT_JUDGE_TRIAL_PARTS_H
 #define PTXOPT_JUDGE_TRIAL_PARTS_H
 

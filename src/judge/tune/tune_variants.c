@@ -11,9 +11,9 @@ enum {
     MOST_PRICE = 8 /* times the least price: what is dearer is not tried */
 };
 
-/* The variants that are tried beside the command line's options, with --disable of each phase: those that some kernel of the corpora
- * chose (docs/levers.md), and the levers that ask nothing of the machine code. None is among them that the judge cannot judge, such as one
- * for threads of a warp in different states of a machine. */
+/* The variants that are tried beside the command line's options, with --disable of each phase. Some kernel of the corpora
+ * chose each of them (docs/levers.md), or it is a lever that asks nothing of the machine code. None is among them that
+ * the judge cannot judge, such as one for threads of a warp in different states of a machine. */
 static const char *const variants[] = {
     "-O1",
     "-O2",

@@ -8,9 +8,9 @@
  *         fputs(ptxopt_messages(result, NULL), stderr);
  *     ptxopt_free(result);
  *
- * Every function may be called by several threads at once, and from within a callback of another library: there is no state
- * between calls, nothing is read except the request and what --tuned names, nothing is written but the result.
- * The library never ends the process; where memory runs out, everything that the call allocated is freed, and
+ * Every function may be called by several threads at once, and from within a callback of another library: there is no
+ * state between calls. Nothing is read except the request and what --tuned names, and nothing is written except the
+ * result. The library never ends the process; where memory runs out, everything that the call allocated is freed, and
  * PTXOPT_NO_MEMORY is answered.
  * Equal requests without a limit have equal results, in every process, on every machine. */
 #ifndef PTXOPT_H

@@ -5,9 +5,9 @@
 #include "base/arena.h"
 
 /* Makes `folder` the shadow of the toolkit `cuda`; NULL: of the first toolkit of $CUDA_HOME, $CUDA_PATH, that of the nvcc in PATH,
- * /usr/local/cuda. A folder of scripts that call another folder's nvcc is no toolkit. `folder` is made if need be; it must be
- * empty, or a shadow, which is made anew: one that holds anything else stays as it is. NULL, or what went wrong, in `arena`: what had
- * been made by then stays. */
+ * /usr/local/cuda. A folder of scripts that call another folder's nvcc is no toolkit. `folder` is made if need be. It
+ * must be empty, or a shadow, which is made anew. One that holds anything else stays as it is. NULL, or what went wrong,
+ * in `arena`: what had been made by then stays. */
 const char *shadow_install(Arena *arena, const char *folder, const char *cuda);
 
 #endif

@@ -1,6 +1,6 @@
-/* The hooks of libptxopt-preload.so. Each function of hooks.def is exported under its name, for what links it, and has wrappers for
- * what dlsym or cuGetProcAddress answers; both call hook_NAME() with the real function. Several libraries of a kind may be loaded:
- * each real function has a wrapper of its own. */
+/* The hooks of libptxopt-preload.so. Each function of hooks.def is exported under its name, for programs that link it. It
+ * has wrappers for what dlsym or cuGetProcAddress answers. Both call hook_NAME() with the real function. Several
+ * libraries of a kind may be loaded: each real function has a wrapper of its own. */
 #ifndef PTXOPT_USE_PRELOAD_HOOKS_H
 #define PTXOPT_USE_PRELOAD_HOOKS_H
 

@@ -1,6 +1,6 @@
-/* nvrtcGetPTX, and nvrtcGetPTXSize, which is asked first. The size that is answered is never less than that of the original, and
- * a shorter text gets newlines at its end: a buffer that somebody made for the original holds it too. A longer one is handed out
- * only to who has asked for the size of it. */
+/* nvrtcGetPTX, and nvrtcGetPTXSize, which is asked first. The size that is answered is never less than that of the
+ * original, and a shorter text gets newlines at its end. So a buffer that somebody made for the original holds it too. A
+ * longer one is handed out only to who has asked for the size of it. */
 #include <stdlib.h>
 #include <string.h>
 
