@@ -61,8 +61,8 @@ Effects effects_of_function(const Summaries *summaries, SymId function);
 /* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 
-/* Whether summaries from `before` and `after` a change differ for fn: in what a call in fn does, or what may follow a
- * return from fn. */
+/* Whether summaries from `before` and `after` a change differ for fn. They may in what a call in fn does, or in what may
+ * follow a return from fn. */
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* Whether other threads may see what op writes, which is a plain access (OPF_PLAIN_ACCESS). */

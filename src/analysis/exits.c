@@ -180,7 +180,7 @@ static bool waits_in(const JoinFinder *f, u32 position)
 }
 
 /* Whether an instruction of the block sees its lanes. No point on the way has brought together the threads that a callee
- * sees there: such a point would be in a pair of its own. */
+ * sees there. Such a point would be in a pair of its own. */
 static bool sees_lanes(const JoinFinder *f, u32 position)
 {
     const Block *b = f->s->order->rpo[position];

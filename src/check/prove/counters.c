@@ -5,10 +5,10 @@
  * register is X + S times that number, modulo its width. Such values are guessed of how the arrivals differ;
  * prove_counters_hold() says whether all arrivals in the end are so.
  *
- * Let x = X + c n in iteration n, where c is positive, and let the loop go back only if x is less than b, as signed numbers or unsigned
- * ones, or is not b. Then c n is at most E, an unsigned number: b - X, or what that is with c - 1 or c added. It is 0 at
- * first. Where control goes back, what is known on the path must show it of n + 1, given that it is so of n. For x that
- * is not b it is enough that E is a multiple of c, and that c n is not E. Then it is at most E - c. */
+ * Let x = X + c n in iteration n, where c is positive. Let the loop go back only if x is less than b, as signed numbers
+ * or unsigned ones, or is not b. Then c n is at most E, an unsigned number: b - X, or what that is with c - 1 or c added.
+ * It is 0 at first. Where control goes back, what is known on the path must show it of n + 1, given that it is so of n.
+ * For x that is not b it is enough that E is a multiple of c, and that c n is not E. Then it is at most E - c. */
 #include "check/prove/integers.h"
 #include "check/prove/merge.h"
 
@@ -126,7 +126,8 @@ void prove_counters_arrive(Merge *m)
 
 /* ---- how often --------------------------------------------------------------------------------------------------------------- */
 
-/* c times the number of iterations is at most `most`, since x, c times the number and something, is less than a bound, or not it. */
+/* c times the number of iterations is at most `most`. For x, c times the number and something, is less than a bound, or
+ * not it. */
 typedef struct Claim {
     Term step, most, said; /* the step is positive, as an unsigned number, or claimed to be */
     Term x, bound;

@@ -113,8 +113,8 @@ static bool leaves_barrier_out(Prover *p, Stop before)
     return true;
 }
 
-/* The side stands at an event, and the other one at a join. The first goes back to the beginning of its block, whose registers
- * have more to do with the other side's than what was made of them since. */
+/* The side stands at an event, and the other one at a join. The first goes back to the beginning of its block. Its
+ * registers there have more to do with the other side's than what was made of them since. */
 static void step_back(Prover *p, ProveSide side)
 {
     const Entered *in = &p->path.entered[side];

@@ -107,7 +107,7 @@ static Polynomial atom(Integers *z, Term x, bool is_signed)
     return p;
 }
 
-/* A sum of facts that is a part of x, or of -x, as a whole, and what is left of x; 0: there is none. */
+/* A sum of facts that is a part of x, or of -x, as a whole, and what is left of x. 0: there is none. */
 static Term part_of_sum(Integers *z, Term x, bool *is_less, Term *left)
 {
     Terms *t = &z->p->t;
@@ -626,8 +626,8 @@ static bool holds(Integers *z, const Polynomial *g)
     return is_not_negative(z, g, LEVELS, SUBTRACTIONS);
 }
 
-/* Whether a <= b - apart. It is enough that an integer congruent to a lies between the least number and b, or one congruent to b
- * between a and the greatest. */
+/* Whether a <= b - apart. It is enough that an integer congruent to a lies between the least number and b. So it is if
+ * one congruent to b lies between a and the greatest. */
 static bool is_below(Integers *z, Term a, Term b, bool is_signed, u32 apart)
 {
     u32 bits = prove_bits(&z->p->t, a);

@@ -4,10 +4,10 @@
  * A branch that may divide threads is open on a path until the path comes to where they join again, its immediate post-dominator.
  * Threads are together while they took the same edge of every branch that is open; who comes to the join first waits there.
  *
- * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that diverge there, T and U,
- * are a pair of passings that went to different successors; they were together, so that both took the same edges of what is open in AFTER.
- * At each event, where both texts are at the same place, it is noted what is open, and what closed since the last event. When all
- * paths are known, this is asked:
+ * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that diverge
+ * there, T and U, are a pair of passings that went to different successors. They were together, so both took the same
+ * edges of what is open in AFTER. At each event, where both texts are at the same place, it is noted what is open, and
+ * what closed since the last event. When all paths are known, this is asked:
  *   at convergent events   threads that diverge at an open branch of AFTER also did so at a branch of BEFORE that has been open all
  *                          the time since: nobody is missing;
  *   at those that see who is there, and those that need not wait for the same lanes in all threads   the opposite, too: an open

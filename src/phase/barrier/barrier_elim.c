@@ -4,11 +4,11 @@
  *     ld.shared.u32 w, [b];  bar.sync 0;  ret;               ld.shared.u32 w, [b];  ret;
  *
  * Follows branch-distribution and dead-synchronization elimination of the CUDA compilers, without their rules that leave a
- * hazard. A barrier is needed if an access above it and one below it, one of them a write, may touch one address in two
- * threads (alias.h). Above and below it means with no other barrier of all threads in between (flow.h). Removals only
- * bring accesses together, so what is needed once stays needed. So one pass, innermost loops first, comes to the same end
- * as one that starts again after each removal. Tseng, "Compiler Optimizations for Eliminating Barrier Synchronization",
- * PPoPP 1995.
+ * hazard. A barrier is needed if an access above it and one below it may touch one address in two threads (alias.h). One
+ * of the two must be a write. Above and below it means with no other barrier of all threads in between (flow.h). Removals
+ * only bring accesses together, so what is needed once stays needed. So one pass, innermost loops first, comes to the
+ * same end as one that starts again after each removal. Tseng, "Compiler Optimizations for Eliminating Barrier
+ * Synchronization", PPoPP 1995.
  *
  * A block of one thread needs no barrier. Where .reqntid makes the block one warp at most, a barrier that stays becomes
  * bar.warp.sync with the mask of the threads. ptxas makes nothing of that, or a NOP:

@@ -2,17 +2,18 @@
  * counter stands in preheader.c.
  *
  * A value whose step is c times f is start + t * f modulo 2^32 or 2^64, where t = k * c is at most the distance.
- * The number F(t) = start + t * f is monotone in t. If F(0) and F(distance) lie in the range of the numbers that are
- * compared, and on the right side of the bound, so do all between. Each is then what the loop compares. F may use any
- * integer f that is equal modulo 2^32: magnitudes below 2^32, so that a product of two is computed in 64 bits. Several
- * values may be apart by a constant, or by multiples of f. Of these the least is tested at its beginning and the greatest
- * at its end.
+ * The number F(t) = start + t * f is monotone in t. Let F(0) and F(distance) lie in the range of the numbers that are
+ * compared, and on the right side of the bound. So do then all between. Each is then what the loop compares. F may use
+ * any integer f that is equal modulo 2^32: magnitudes below 2^32, so that a product of two is computed in 64 bits.
+ * Several values may be apart by a constant, or by multiples of f. Of these the least is tested at its beginning and the
+ * greatest at its end.
  *
- * Values that are to be unequal to a bound go less far than the bound is away from the least of them, modulo 2^32 or
- * 2^64.
+ * Values that are to be unequal to a bound start from the least of them. They go less far than the bound is away from
+ * that, modulo 2^32 or 2^64.
  *
- * A value that is the counter itself is less than a bound if it is so in the first iteration, and the counter's bound is
- * not greater. In each other iteration the counter's comparison has held of it, whether it wrapped or not. */
+ * A value that is the counter itself is less than a bound if two things hold. It is so in the first iteration, and the
+ * counter's bound is not greater. In each other iteration the counter's comparison has held of it, whether it wrapped or
+ * not. */
 #include "phase/loops/decide.h"
 
 #include "ir/inspect.h"

@@ -11,8 +11,8 @@
  *
  * Follows LLVM's BranchFolder as cicc has it. TailMergeBlocks runs over the blocks without successors and over the
  * predecessors of each block. It takes turns with HoistCommonCode and branch folding until nothing changes. The four
- * gates are LLVM's (length, an end that is understood, reserved registers, gain), and so is the order of candidates:
- * returns, jumps, then conditional branches.
+ * gates are LLVM's: length, an end that is understood, reserved registers, gain. So is the order of candidates: returns,
+ * jumps, then conditional branches.
  *
  * Sound: every thread executes the same instructions with the same values in the same order. Only registers that die in the
  * tail may have another name there. Instructions that depend on which threads execute them together are merged only if they

@@ -1,6 +1,6 @@
 /* The surroundings of a block whose branch may be threaded (phase/thread/jump_threading.c). They are the code between the
- * branch and the point where the paths from it join, and whether threads can come to the block in several groups. The
- * answers are about the function as it was when the analyses were computed. */
+ * branch and the point where the paths from it join. They also say whether threads can come to the block in several
+ * groups. The answers are about the function as it was when the analyses were computed. */
 #ifndef PTXOPT_PHASE_THREAD_REGION_H
 #define PTXOPT_PHASE_THREAD_REGION_H
 
