@@ -8,8 +8,8 @@
  * Several values may be apart by a constant, or by multiples of f. Of these the least is tested at its beginning and the
  * greatest at its end.
  *
- * Values that are to be unequal to a bound start from the least of them. They go less far than the bound is away from
- * that, modulo 2^32 or 2^64.
+ * Let values have to be unequal to a bound. From the least of them they go less far than the bound is away, modulo 2^32
+ * or 2^64.
  *
  * A value that is the counter itself is less than a bound if two things hold. It is so in the first iteration, and the
  * counter's bound is not greater. In each other iteration the counter's comparison has held of it, whether it wrapped or

@@ -69,8 +69,8 @@ static Iteration iteration_of(Analyses *an, const Loop *loop, const LoopBody *c)
     return it;
 }
 
-/* Whether the copies may take warps. That is so if an iteration alone needs more registers than those that cost none. The
- * loads of the others must take a step of them. */
+/* Whether the copies may take warps. That takes two things. An iteration alone needs more registers than those that cost
+ * none, and the loads of the others take a step of them. */
 static bool crowds(Analyses *an, const LoopBody *c, const Iteration *it, u32 times)
 {
     u32 words = 0;
