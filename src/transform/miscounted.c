@@ -148,7 +148,8 @@ bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves, const BitSe
     const Loops *loops = an_loops(an);
     BitSet other = bitset_new(an->scratch, loops->n + 1), constant;
     for_each_block(b, an->fn)
-        if (loop_of(loops, b) && !holds_only_arithmetic(b, moves))
+        if (loop_of(loops, b) && !bitset_has(&other, loops->of[loop_of(loops, b)->header->id] - 1) &&
+            !holds_only_arithmetic(b, moves))
             mark_around(loops, b, &other);
     if (are_all_marked(loops, &other, gone))
         return false;
