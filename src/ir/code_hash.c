@@ -167,6 +167,10 @@ static u64 code_hash(const Function *fn)
     return h.hash;
 }
 
-void code_remember(Function *fn) { fn->edits.parsed_code = code_hash(fn); }
+void code_remember(Function *fn)
+{
+    if (!fn->changed && !fn->edits.parsed_code)
+        fn->edits.parsed_code = code_hash(fn);
+}
 
 bool code_is_as_parsed(const Function *fn) { return code_hash(fn) == fn->edits.parsed_code; }

@@ -6,7 +6,7 @@
 
 #include "ir/ir.h"
 
-/* Takes the hash of a definition; linear in its code. code_is_as_parsed() is seldom true for other code. */
+/* Takes the hash of a definition, once, before the first edit; linear in its code. code_is_as_parsed() is seldom true for other code. */
 void code_remember(Function *fn);
 bool code_is_as_parsed(const Function *fn); /* since code_remember() */
 

@@ -143,8 +143,6 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     edit_absorb_unused_labels(fn);
     if (!step_verify_parsed(runner, fn))
         return false;
-    if (runner->pass == 0)
-        code_remember(fn);
     return runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_compare(runner, fn, an);
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/code_hash.h"
+
 static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
 {
     Runner *runner = user;
@@ -33,10 +35,11 @@ static bool reaches_limit(Runner *runner, const Function *fn)
     return reached;
 }
 
-/* Takes the snapshot of the function before its first rewrite. False: it has to stay as it is. */
+/* Takes the hash and the snapshot of the function before its first rewrite. False: it has to stay as it is. */
 static bool takes_original(Runner *runner)
 {
     Original *o = runner->current.original;
+    code_remember(runner->current.an->fn);
     if (o && !o->is_taken)
         original_take(o, runner->current.an);
     return !o || !o->is_open;
