@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/cli
+CASES=$(pwd)/tests
 rm -rf "$WORK"
 mkdir -p "$WORK/input"
 
@@ -285,6 +286,12 @@ case_ '--stats=json' 'exits 0 ptxopt -O1 --stats=json in.ptx -o out.ptx; says "^
     if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
 case_ '--stats=json of nothing' 'exits 0 ptxopt -O0 --stats=json in.ptx -o out.ptx; says "\"phases\": {}"
     if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
+case_ 'what is told changes nothing' 'for f in "$CASES"/pipeline/*.ptx "$CASES"/phase/latches/*remark*.ptx; do
+        sed "/^\/\/ EXPECT/,\$d" "$f" >told.ptx
+        for level in -O2 -O3; do
+            ptxopt $level told.ptx -o plain.ptx 2>/dev/null || continue
+            for told in --remarks=r.yaml --stats --opt-bisect-limit=-1 --verify-each; do
+                ptxopt $level $told told.ptx -o out.ptx 2>/dev/null; cmp plain.ptx out.ptx; done; done; done; [ -s plain.ptx ]'
 case_ '--time' 'exits 0 ptxopt -O1 --time in.ptx -o out.ptx; cmp out.ptx want.ptx; says "timing report"; says "In Vain"
     for row in "(read)" "(parse)" "(print)" clean-up Total; do says "^ *[0-9.]* ( *[0-9.]*%)[ 0-9]*  $row\$"; done'
 

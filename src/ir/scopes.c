@@ -370,6 +370,7 @@ static void settle(Function *fn, bool names)
     if (fn->edits.flat_epoch != fn->epoch[EPOCH_CODE])
         flatten_broken(&s);
     fn->edits.flat_epoch = fn->epoch[EPOCH_CODE];
+    fn->edits.flattenings += s.flattened > 0;
     if (names || s.flattened)
         settle_names(&s);
     arena_free(&s.arena);

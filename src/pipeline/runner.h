@@ -21,6 +21,8 @@ typedef struct CurrentFunction {
     VecU32 cleanup;            /* phases of the clean-up that are called where a phase asks for it */
     Analyses *an;
     Original *original; /* what it was; NULL: nothing is compared with that */
+    u32 *unchanged;     /* by phase: the state in which it last had nothing to do; 0: none (step.c) */
+    bool lied;          /* a phase changed it in a state in which that phase had had nothing to do */
     u32 *spent;         /* by phase: what it has spent of its budget */
     u32 copied;         /* machine instructions of the copies of its loops */
     u32 calls;          /* calls of phases in this pass */

@@ -130,6 +130,25 @@ static void note_change(const Runner *runner, PhaseStats *stats, const PhaseRun 
         dprintf(runner->config->rewrites, "%s %s\n", run->phase, run->fn->name->text);
 }
 
+/* A number that differs from any before if the function was changed since, in what phases look at. */
+static u32 state_of(const Function *fn) { return 1 + fn->epoch[EPOCH_CODE] + fn->edits.flattenings; }
+
+/* Whether the phase had nothing to do when it last saw the function, which has not changed since. It is called all the same where
+ * somebody counts what it declines, or the rewrites that it asks for. */
+static bool has_nothing_to_do(const Runner *runner, u32 phase, const Function *fn)
+{
+    return runner->current.unchanged[phase] == state_of(fn) && !runner->sink.wants_reasons &&
+           runner->config->bisect_limit == BISECT_OFF;
+}
+
+/* Notes that a phase found nothing to do in the function. One that knows less in a later call than in a first one is asked again. */
+static void note_unchanged(Runner *runner, u32 phase, const PhaseRun *run)
+{
+    bool knew_all = run->iteration == 0 || step_phase(runner, phase)->after == OF_CLEANUP;
+    if (knew_all && !run->may_do_more && !run->looks_at_jumps)
+        runner->current.unchanged[phase] = state_of(run->fn);
+}
+
 /* Calls a phase once. Each call has its own arena, because in a large function the next one needs the memory. */
 static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
@@ -137,12 +156,15 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     const Knobs *knobs = &runner->current.own->knobs;
     if (info->runs && !info->runs(knobs))
         return PHASE_UNCHANGED;
+    runner->current.calls++;
+    bool is_vain = has_nothing_to_do(runner, phase, an->fn);
+    if (is_vain && !checks(runner))
+        return PHASE_UNCHANGED;
     PhaseStats *stats = &runner->stats->phase[phase];
     double start = seconds_but_for_analyses(runner, an);
     Arena scratch = {0};
     limit_poll();
     runner->phase = phase;
-    runner->current.calls++;
     an->scratch = run->arena = &scratch;
     run->iteration = iteration;
     run->is_last = iteration + 1 == info->iterations;
@@ -153,8 +175,11 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     an->scratch = run->arena = NULL;
     stats->calls++;
     stats->in_vain += result == PHASE_UNCHANGED;
+    runner->current.lied |= is_vain && result != PHASE_UNCHANGED;
     if (result != PHASE_UNCHANGED)
         note_change(runner, stats, run);
+    else
+        note_unchanged(runner, phase, run);
     stats->seconds += seconds_but_for_analyses(runner, an) - start;
     return result;
 }

@@ -87,6 +87,7 @@ PhaseResult phase_layout(Analyses *an, const Knobs *knobs, PhaseRun *run)
     bool any = false;
     an_freeze(an, AN_LOOPS | AN_LIVE);
     an_compute(an, AN_LOOPS);
+    run->looks_at_jumps = true;
     bool tests_stay = miscounted_has_constant_loop(an, NULL, NULL);
     for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
