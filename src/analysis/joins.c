@@ -111,15 +111,17 @@ static u32 position_of(const PartialJoins *f, const Block *b) { return b ? f->or
 
 static void walk(PartialJoins *f, Marks *seen, const Graph *edges, const Block *from, const Block *stop)
 {
+    const u32 *start = edges->start, *to = edges->to; /* what the stores below do not change */
     u32 end = position_of(f, stop), n = 1, *work;
     marks_clear(seen);
+    Marks marked = *seen;
     vec_reserve(&f->work, f->order->count + 2); /* `from` may come twice, and one more is written than counts */
     work = f->work.v;
     work[0] = position_of(f, from);
     for (u32 k = 0; k < n; k++)
-        for_each_edge(e, edges, work[k]) {
-            work[n] = edges->to[e];
-            n += edges->to[e] != end && marks_add(seen, edges->to[e]);
+        for (u32 e = start[work[k]], last = start[work[k] + 1]; e < last; e++) {
+            work[n] = to[e];
+            n += to[e] != end && marks_add(&marked, to[e]);
         }
     f->budget -= n;
 }
@@ -174,14 +176,16 @@ static u64 code_of(PartialJoins *f, u32 position)
 static void add_edges(PartialJoins *f, u32 position, u32 old)
 {
     const Graph *succ = &f->order->succ;
-    for_each_edge(e, succ, position) {
+    u64 hash = f->hash;
+    for (u32 e = succ->start[position], last = succ->start[position + 1]; e < last; e++) {
         u32 to = succ->to[e];
         if (to != old && marks_add(&f->region, to)) {
             vec_push(&f->work, to);
             f->number[to] = f->work.n;
         }
-        add(f, to == old ? 0 : f->number[to]);
+        hash = mixed(hash, to == old ? 0 : f->number[to]);
     }
+    f->hash = hash;
 }
 
 /* Adds the blocks from the end of `top` to `old`, and how they are connected. A region that was added before is added by
