@@ -263,6 +263,11 @@ bool loop_copy_may(Analyses *an, const Loop *loop)
            loop_is_short(loop, LOOP_WALKED);
 }
 
+const char *loop_holds(Analyses *an, const Instr *i, const char *what)
+{
+    return arena_printf(an->scratch, "the loop holds '%s', which %s", i->op->text->text, what);
+}
+
 LoopSize loop_copy_size(Analyses *an, const LoopBody *body, const LoopDropped *dropped)
 {
     LoopSize size = {.branches = 0};
@@ -274,7 +279,8 @@ LoopSize loop_copy_size(Analyses *an, const LoopBody *body, const LoopDropped *d
             size.branches += ends && i->guard;
             size.body += ends ? 0 : ptxas_cost(i);
             size.accesses += i->op->mem != MEM_NONE;
-            size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, an->summaries);
+            if (!size.fixed && (ends ? !branch_target(i) : !instr_may_be_copied(i, an->summaries)))
+                size.fixed = i;
         }
     size.branches--;
     return size;

@@ -45,6 +45,9 @@ bool loop_stops(const Instr *i);
 /* Whether b stops the thread, or calls a function, and one edge alone leads to it, as compilers write for a failed check. */
 bool loop_is_failure(const Function *fn, const Block *b);
 
+/* The reason that the loop holds i, of which a clause like "must not be copied" says why that matters. */
+const char *loop_holds(Analyses *an, const Instr *i, const char *what);
+
 /* Removes from copies of blocks of the loop what computes registers that nobody reads: neither the copies, nor the loop, nor what comes
  * after it. Uses AN_LIVE. */
 void loop_copy_drop_unread(Analyses *an, const Loop *loop, Block *const *copy, u32 n);
@@ -84,7 +87,7 @@ void loop_copy_plan(Analyses *an, const Loop *loop, const LoopBody *body, LoopDr
 /* The size of the copy; `branches` does not count the latch's. */
 typedef struct LoopSize {
     u32 body, accesses, branches;
-    bool fixed; /* it holds instructions that may not be copied */
+    const Instr *fixed; /* the first instruction that may not be copied, or NULL */
 } LoopSize;
 LoopSize loop_copy_size(Analyses *an, const LoopBody *body, const LoopDropped *dropped);
 

@@ -284,7 +284,7 @@ static const char *measure(Analyses *an, Version *v)
         left |= is_left_at(an, v, v->blocks.v[k]);
         for_each_instr(i, v->blocks.v[k]) {
             if (i->kind == INSTR_OP && !loop_may_hold_twice(an, i))
-                return "it holds what may stand in one place only";
+                return loop_holds(an, i, "may stand in one place only");
             if (i->kind == INSTR_OP && !op_is_pure(i->op) && !op_has(i->op, OPF_BRANCH))
                 only_computes = false;
             v->size += ptxas_cost(i);

@@ -230,7 +230,7 @@ static const char *measure(Analyses *an, RangeSplit *s)
             if (i->kind != INSTR_OP)
                 continue;
             if (!loop_may_hold_twice(an, i))
-                return "the loop holds what may stand in one place only";
+                return loop_holds(an, i, "may stand in one place only");
             only_computes &= op_is_pure(i->op) || op_has(i->op, OPF_BRANCH);
         }
     if (only_computes)

@@ -45,11 +45,13 @@
 enum {
     TIMES = 4,
     BRANCHES_MAX = 2,
+    HEIGHT_MAX = 4, /* of large loops that hold others, those that are told of: the time stays linear in deep nests */
     ACCESSES_MAX = 8,
     SHORT_STEP = 1 << 20 /* more than the threads of a block, as far as the ranges of its dimensions say */
 };
 
 typedef struct Stride {
+    Block *latch;
     Instr *compare, *add; /* add: the step */
     RegId counter, step;
     Operand bound; /* the loop continues while `counter cmp bound` holds */
@@ -83,16 +85,29 @@ static bool take_operand(Analyses *an, const Loop *loop, Stride *s, u32 number)
     return s->counter && find_step(an, loop, s);
 }
 
-/* Finds the counter that the latch compares, if its step is in a register. */
-static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
+/* Whether copies of the loop may be thought of: it has one latch, and is not too large to be walked. */
+static bool may_be_copied(const Loop *loop) { return loop->latch_count == 1 && loop_is_short(loop, LOOP_WALKED); }
+
+/* Finds the counter that this latch compares, if its step is in a register. */
+static bool find_stride_at(Analyses *an, const Loop *loop, Block *latch, Stride *s)
 {
-    bool may = loop->latch_count == 1 && !an_loops(an)->irreducible && loop_is_short(loop, LOOP_WALKED);
-    Instr *branch = may ? block_two_way_branch(loop->latches[0]) : NULL;
+    Instr *branch = block_two_way_branch(latch);
     Instr *i = branch ? local_definition(branch, branch->guard) : NULL;
     if (!i || !loop_test_is_compare(i))
         return false;
-    *s = (Stride){.compare = i, .type = i->op->type[0]};
+    *s = (Stride){.latch = latch, .compare = i, .type = i->op->type[0]};
     return take_operand(an, loop, s, 1) || take_operand(an, loop, s, 2);
+}
+
+/* Finds a latch that compares a counter whose step is in a register. */
+static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
+{
+    if (an_loops(an)->irreducible || (loop->height > HEIGHT_MAX && !loop_is_short(loop, LOOP_WALKED)))
+        return false;
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (find_stride_at(an, loop, loop->latches[k], s))
+            return true;
+    return false;
 }
 
 static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
@@ -100,7 +115,7 @@ static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == C
 /* Why the form of the loop's test is none that the phase rewrites; NULL: it is one. */
 static const char *why_not_form(const Loop *loop, const Stride *s)
 {
-    const Instr *branch = block_terminator(loop->latches[0]);
+    const Instr *branch = block_terminator(s->latch);
     if (branch->guard_not || branch_target(branch) != loop->header || !is_less(s->cmp) || s->add->op->opcode != OPC_ADD)
         return "it does not count up while its test finds it less";
     if (local_definition(s->compare, s->counter) != s->add)
@@ -127,7 +142,7 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
     LoopSize size = loop_copy_size(an, &s->body, d);
     if (s->body.full || size.branches > BRANCHES_MAX || size.body > PTXAS_UNROLLED_BODY || size.accesses > ACCESSES_MAX)
         return "it is large";
-    return size.fixed ? "it holds an instruction that must not be copied" : NULL;
+    return size.fixed ? loop_holds(an, size.fixed, "must not be copied") : NULL;
 }
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------------------ */
@@ -237,6 +252,8 @@ static const char *plan(Analyses *an, const Loop *loop, Stride *s, LoopDropped *
         return "it has the pragma nounroll";
     if (loop->height > 1)
         return "it holds another loop";
+    if (!may_be_copied(loop))
+        return loop->latch_count > 1 ? "it has more than one latch" : "it is large";
     const char *why = why_not_form(loop, s);
     if (why)
         return why;
@@ -244,7 +261,7 @@ static const char *plan(Analyses *an, const Loop *loop, Stride *s, LoopDropped *
     loop_body_find(an, loop, s->compare, &s->body);
     loop_copy_plan(an, loop, &s->body, dropped);
     why = why_not(an, loop, s, dropped);
-    Block *const latch[] = {loop->latches[0]};
+    Block *const latch[] = {s->latch};
     why = why ? why : loop_lanes_forbid(an, &(LoopBranches){latch, latch, 1, 1, false}, lanes);
     if (!why && wish != WISH_ALL)
         why = loop_copies_cost(an, loop, &s->body, TIMES);
@@ -285,7 +302,7 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
     if (!find_stride(an, loop, &s) || (loop->nounroll && !is_written_nounroll(loop)))
         return false;
     const char *why = plan(an, loop, &s, &dropped, lanes, wish);
-    const Instr *at = block_terminator(loop->latches[0]);
+    const Instr *at = block_terminator(s.latch);
     if (why) {
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
         return false;
@@ -313,14 +330,16 @@ static bool tell(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes
     return unroll_loop(an, run, loop, lanes, WISH_TOLD);
 }
 
-static bool has_candidate(Analyses *an)
+/* tells: loops count that will only be told of. */
+static bool has_candidate(Analyses *an, bool tells)
 {
     Stride s;
     Whole whole;
     const char *why;
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
-        if (find_stride(an, loops->v[l], &s) || loop_whole_find(an, loops->v[l], &whole, &why))
+        if (((tells || may_be_copied(loops->v[l])) && find_stride(an, loops->v[l], &s)) ||
+            loop_whole_find(an, loops->v[l], &whole, &why))
             return true;
     return false;
 }
@@ -329,7 +348,8 @@ Phase phase_stride_unroll;
 PhaseResult phase_stride_unroll(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     LoopRewrite *rewrite = knobs->enable_stride_unroll ? unroll_all : run->aggressive ? unroll_worthy : tell;
-    if ((rewrite == tell && !run->sink->wants_remarks) || !has_candidate(an))
+    bool tells = run->sink->wants_remarks;
+    if ((rewrite == tell && !tells) || !has_candidate(an, tells))
         return PHASE_UNCHANGED;
     return loop_copy_each(an, run, rewrite);
 }

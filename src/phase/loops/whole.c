@@ -111,7 +111,7 @@ static const char *why_not(Analyses *an, const Loop *loop, const Whole *w)
     for (u32 k = 0; k < w->body.blocks; k++)
         for_each_instr(i, w->body.block[k])
             if (!unroll_may_repeat(an, i))
-                return "it holds what may stand in one place only";
+                return loop_holds(an, i, "may stand in one place only");
     return NULL;
 }
 
