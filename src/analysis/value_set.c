@@ -1,6 +1,7 @@
 #include "analysis/value_set.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "analysis/ranges.h"
 #include "base/search.h"
@@ -118,6 +119,29 @@ ValueSet value_set_union(Arena *arena, ValueSet *sets, u32 n)
     arena_free(&level[0]);
     arena_free(&level[1]);
     return all;
+}
+
+static int compare_lows(const void *a, const void *b)
+{
+    u64 x = ((const Interval *)a)->lo, y = ((const Interval *)b)->lo;
+    return (x > y) - (x < y);
+}
+
+ValueSet value_set_of(Interval *v, u32 n)
+{
+    u32 sorted = n > 0, kept = 0;
+    while (sorted < n && v[sorted - 1].lo <= v[sorted].lo)
+        sorted++;
+    if (sorted < n)
+        qsort(v, n, sizeof *v, compare_lows);
+    for (u32 k = 0; k < n; k++) {
+        bool touches = kept && (v[k].lo <= v[kept - 1].hi || v[k].lo == v[kept - 1].hi + 1);
+        if (!touches)
+            v[kept++] = v[k];
+        else if (v[k].hi > v[kept - 1].hi)
+            v[kept - 1].hi = v[k].hi;
+    }
+    return (ValueSet){v, kept};
 }
 
 ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits)

@@ -25,6 +25,8 @@ ValueSet value_set_copy(Arena *arena, ValueSet a);
 ValueSet value_set_and(Arena *arena, ValueSet a, ValueSet b);
 /* The union of all of them, in n log n time of their intervals. What the array holds is gone. */
 ValueSet value_set_union(Arena *arena, ValueSet *sets, u32 n);
+/* The union of the intervals, whose array becomes the set's. */
+ValueSet value_set_of(Interval *v, u32 n);
 ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b);
 ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits);
 ValueSet value_set_minus(Arena *arena, ValueSet a, ValueSet b);

@@ -124,7 +124,7 @@ static bool collect_successors(SwitchRegion *g, const Node *node)
     d->targets[d->target_count++] = node->b;
     for (Arrival *a = node->arrivals, *next; a; a = next) {
         next = a->next;
-        Leaf leaf = {.target = node->b, .value_edges = a->several ? 2 : 1};
+        Leaf leaf = {.target = node->b, .value_edges = a->several ? 2 * a->valued : a->valued};
         d->depth = a->depth > d->depth ? a->depth : d->depth;
         if (!a->values.n)
             continue;

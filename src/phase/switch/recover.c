@@ -144,7 +144,7 @@ static Node *node_of(SwitchRegion *g, Block *b)
 }
 
 /* Adds values that come to `to` from the member of index `from`. */
-static void arrive(SwitchRegion *g, u32 from, Block *to, const Env *env, ValueSet values, u32 depth)
+static Arrival *arrive(SwitchRegion *g, u32 from, Block *to, const Env *env, ValueSet values, u32 depth)
 {
     Node *node = node_of(g, to);
     if (node->last_from != from + 1) {
@@ -153,8 +153,63 @@ static void arrive(SwitchRegion *g, u32 from, Block *to, const Env *env, ValueSe
     }
     Arrival *a = arena_new(&g->scratch, Arrival);
     const Arrival *in = g->nodes.v[from].arrivals;
-    *a = (Arrival){node->arrivals, env, values, depth, in && (in->next || in->several)};
+    *a =
+        (Arrival){.next = node->arrivals, .env = env, .values = values, .depth = depth, .edges = 1, .valued = values.n > 0};
+    a->several = in && (in->next || in->edges > 1 || in->several);
     node->arrivals = a;
+    return a;
+}
+
+/* The arrival at a block of what the table of the member `from` sends there. */
+static Arrival *arrive_by_table(SwitchRegion *g, u32 from, Block *to, const Env *env, u32 depth)
+{
+    Node *node = node_of(g, to);
+    if (node->last_from == from + 1)
+        return node->arrivals;
+    Arrival *a = arrive(g, from, to, env, (ValueSet){0}, depth);
+    a->edges = 0;
+    return a;
+}
+
+/* The values that were counted get their place in memory with the first of them. */
+static void collect(SwitchRegion *g, Arrival *a, ValueSet there)
+{
+    if (!a->sent) {
+        a->sent = arena_alloc_raw(&g->scratch, a->values.n * sizeof *a->sent);
+        a->values.n = 0;
+    }
+    for (u32 k = 0; k < there.n; k++)
+        a->sent[a->values.n++] = there.v[k];
+}
+
+enum { TABLE_COUNT, TABLE_COLLECT, TABLE_UNITE, TABLE_STEPS };
+
+/* Follows the edges of a table, in three steps over its entries, since it may have very many. A larger index is undefined. */
+static void leave_by_table(SwitchRegion *g, u32 from, const Table *table, const Value *index, const Env *env,
+                           ValueSet values, u32 depth)
+{
+    Arena one = {0};
+    ValueScope scope = g->scope;
+    scope.arena = &one;
+    for (u32 step = 0; step < TABLE_STEPS; step++)
+        for (u32 k = 0, next; k < table->targets.n; k = next, arena_free(&one)) {
+            for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
+                next++;
+            Arrival *a = arrive_by_table(g, from, fn_block(g->r->an->fn, table->targets.v[k]), env, depth + 1);
+            if (step == TABLE_UNITE) {
+                a->values = a->sent ? value_set_of(a->sent, a->values.n) : a->values;
+                a->sent = NULL;
+                continue;
+            }
+            ValueSet there = value_set_and(&one, values, value_preimage(&scope, index, value_set_range(&one, k, next - 1)));
+            if (step == TABLE_COLLECT) {
+                collect(g, a, there);
+                continue;
+            }
+            a->edges++;
+            a->valued += there.n > 0;
+            a->values.n += there.n;
+        }
 }
 
 /* Follows the edges out of b, a member or the root. False: its branch does not decide by the selector. */
@@ -170,12 +225,7 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
         const Table *table = branch_table(end);
         if (!table_index(g, end, env, &index))
             return false;
-        for (u32 k = 0, next; k < table->targets.n; k = next) { /* a larger index is undefined */
-            for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
-                next++;
-            ValueSet there = value_preimage(&g->scope, &index, value_set_range(arena, k, next - 1));
-            arrive(g, from, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there), depth + 1);
-        }
+        leave_by_table(g, from, table, &index, env, values, depth);
         g->d->tables++;
         g->d->entries += table->targets.n;
     } else {

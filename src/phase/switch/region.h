@@ -17,12 +17,15 @@ typedef struct Env {
     Value value;
 } Env;
 
-/* The values that come to a block over one edge. */
+/* The values that come to a block over one edge, or over all edges of one table. */
 typedef struct Arrival {
     struct Arrival *next; /* of the same block; later, of the same leaf */
     const Env *env;
     ValueSet values;
+    Interval *sent; /* of a table: its values as they are collected */
     u32 depth;
+    u32 edges;  /* entries of a table in a row are one */
+    u32 valued; /* edges that some value takes */
     bool
         several; /* threads may come over this edge in several groups, since several edges lead to the block where it begins */
 } Arrival;
