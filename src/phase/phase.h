@@ -70,7 +70,7 @@ struct PhaseRun {
     u32 iteration;      /* number of the call within the round */
     bool
         may_do_more; /* set by a phase that did less than it might, by what it knew at its start; another round may find more */
-    bool looks_at_jumps;    /* set by a phase whose answer rests on Block.jump, too: no epoch tells when edit_layout() changes one */
+    bool looks_at_jumps;    /* set by a phase whose answer rests on Block.jump, which no epoch tells of */
     bool is_last;           /* it will not be called again, even if it answers PHASE_AGAIN */
     Arena *arena;           /* for messages; gone when the phase returns */
     void *state;            /* what the phase keeps in `kept` from one iteration to the next; NULL in the first */
