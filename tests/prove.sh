@@ -146,6 +146,8 @@ within_limits()
 # Large functions, and texts that are no versions of one another.
 judge_limits()
 {
+    split tests/prove/cases/search-of-sums.ptx
+    (ulimit -t 8; within_limits "search of sums")
     for kind in arms exits; do
         for n in 20000 100000; do
             many_blocks $n $kind %r1 >"$WORK/before.ptx"

@@ -505,7 +505,8 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     const Monomial *from = worst(z, g);
     for (u32 k = 0; k < g->n && !from && is_multiple; k++)
         from = g->m[k].n ? &g->m[k] : NULL;
-    if ((!from && g->n > 2) || level == 0 || depth == 0 || z->tries == 0)
+    z->p->t.work++;
+    if ((!from && g->n > 2) || level == 0 || depth == 0 || z->tries == 0 || prove_is_over(z->p))
         return false;
     z->tries--;
     const Inequalities *known = known_at(z, level - 1);
@@ -515,12 +516,15 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
         if (polynomial_subtract(g, from, known->v[k], &left) && search(z, &left, level, depth - 1))
             return true;
     }
-    for (u32 i = 0; i < g->n && g->n <= FEW; i++)
-        for (u32 k = 0; k < known->n && g->m[i].coef > 0 && g->m[i].n == 1 && &g->m[i] != from; k++) {
+    for (u32 i = 0; i < g->n && g->n <= FEW; i++) {
+        bool is_tried = g->m[i].coef > 0 && g->m[i].n == 1 && &g->m[i] != from;
+        z->p->t.work += is_tried ? known->n / 16 : 0;
+        for (u32 k = 0; k < known->n && is_tried; k++) {
             Polynomial left;
             if (polynomial_subtract(g, &g->m[i], known->v[k], &left) && search(z, &left, level, depth - 1))
                 return true;
         }
+    }
     return false;
 }
 
