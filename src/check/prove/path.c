@@ -1,8 +1,6 @@
 /* One side of a path: it runs until it stands at an event or a join, or does not know where control goes. */
 #include "check/prove/arguments.h"
 
-enum { TERMS_EACH_STEP = 8 };
-
 static void enter(Prover *p, ProveSide side, Block *to)
 {
     Place *at = &p->path.place[side];
@@ -88,8 +86,6 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
     leave_for(p, side, guard, branch_target(i));
     return r;
 }
-
-bool prove_is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->plan.step_limit; }
 
 Running prove_run(Prover *p, ProveSide side)
 {

@@ -68,8 +68,6 @@ typedef struct Saved {
 
 /* The side goes on from where it stands. */
 Running prove_run(Prover *p, ProveSide side);
-/* Whether more terms were made than a function within the limit of steps may need. */
-bool prove_is_over(const Prover *p);
 
 /* Saves what both sides know and hold now; prove_restore() takes back all that came since. */
 Saved prove_save(const Prover *p);

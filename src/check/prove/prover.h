@@ -41,6 +41,11 @@ struct Prover {
     Outcome outcome;
 };
 
+enum { TERMS_EACH_STEP = 8 };
+
+/* Whether more terms were made than a function within the limit of steps may need. */
+static inline bool prove_is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->plan.step_limit; }
+
 /* ---- events (match.c) ---- */
 
 /* Whether both sides execute the same event, whose guards hold alike; then what it returned is in their registers. `why` says

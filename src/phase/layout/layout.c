@@ -9,9 +9,8 @@
  * Sound: every thread takes the same edges; only the successor that is fallen through to and the order of the blocks
  * change. A comparison of floats is inverted to its unordered twin, and every other reader still finds its value.
  *
- * Declines: branches that stand as their compiler wrote them, unless asked (--layout-invert); blocks that debug data
- * names; back edges, which are left to latches; what is around an irreducible loop; loops that ptxas may miscount; jumps that
- * keep the groups of a table separate; comparisons with a constant for equality, of which ptxas makes tables. */
+ * Declines: branches as their compiler wrote them (--layout-invert); blocks that debug data names; back edges; loops that ptxas
+ * may miscount, or around irreducible ones; jumps that keep a table's groups apart; comparisons of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
