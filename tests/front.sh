@@ -238,7 +238,7 @@ case_ 'a program that cannot be run' 'echo x >ptxas; exits 126 front ./ptxas in.
 
 # ---- usage --------------------------------------------------------------------------------------------------------
 case_ 'no program' 'exits 1 front; says "no program to run"; exits 1 front -O2 --; says "no program to run"'
-case_ 'options without --' 'exits 1 front -O3 ptxas in.ptx -o o; says "end with .--."; [ ! -e calls ]'
+case_ 'options without --' 'exits 1 front -O3 ptxas in.ptx -o o; says "end with .--."; says "the program comes before its options: ptxopt-ptxas ptxas -O3"; [ ! -e calls ]'
 case_ 'an unknown option' 'exits 1 front --skip-fnction=x -- ptxas in.ptx -o o; says "unknown option"; [ ! -e calls ]'
 case_ 'an output of our own' 'exits 1 front -o x -- ptxas in.ptx -o o; says "none of ptxopt.s here"; [ ! -e calls ]'
 case_ 'an input of our own' 'exits 1 front x.ptx y -- ptxas in.ptx -o o || exits 127 front x.ptx y -- ptxas in.ptx -o o; [ ! -e o ]'

@@ -37,7 +37,8 @@ static const char style[] =
     "@media(max-width:40rem){table,tbody,tr,td{display:block}tr:first-child{display:none}"
     "tr{border-top:1px solid var(--line);padding:.25rem 0}td,.n{border:0;padding:0;display:flex;gap:1rem;"
     "justify-content:space-between;white-space:normal;text-align:right}"
-    "td::before{content:attr(data-l);color:var(--dim);font-weight:400;flex:none}.name::before{content:none}}\n";
+    "td::before{content:attr(data-l);color:var(--dim);font-weight:400;flex:none}.name::before{content:none}"
+    ".cfg{min-width:0!important}}\n";
 
 static void put_count(FILE *out, const char *class, const char *label, u32 count)
 {

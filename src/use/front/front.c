@@ -131,16 +131,18 @@ static bool asks_about_us(const char *word)
 /* Takes the options before `--` off the words; answers the index of the program. */
 static int take_launcher_options(Front *front, int argc, char **argv, int at)
 {
+    const char *program = front->cicc ? "cicc" : "ptxas";
     if (at == argc)
-        fail(front, "no program to run; usage: %s [OPTIONS --] %s ARGUMENTS", front->name, front->cicc ? "cicc" : "ptxas");
+        fail(front, "no program to run; usage: %s [OPTIONS --] %s ARGUMENTS", front->name, program);
     if (!is_option(argv[at]))
         return at;
     int end = at;
     while (end < argc && strcmp(argv[end], "--") != 0)
         end++;
     if (end == argc && !asks_about_us(argv[at]))
-        fail(front, "options of ptxopt end with '--': %s %s -- %s ARGUMENTS", front->name, argv[at],
-             front->cicc ? "cicc" : "ptxas");
+        fail(front,
+             "the program comes before its options: %s %s %s; options of ptxopt end with '--': %s %s -- %s ARGUMENTS",
+             front->name, program, argv[at], front->name, argv[at], program);
     for (; at < end; at++)
         vec_push(&front->flags, argv[at]);
     return end + 1;
