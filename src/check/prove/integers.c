@@ -505,10 +505,10 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     const Monomial *from = worst(z, g);
     for (u32 k = 0; k < g->n && !from && is_multiple; k++)
         from = g->m[k].n ? &g->m[k] : NULL;
-    z->p->t.work++;
     if ((!from && g->n > 2) || level == 0 || depth == 0 || z->tries == 0 || prove_is_over(z->p))
         return false;
     z->tries--;
+    z->p->t.work++;
     const Inequalities *known = known_at(z, level - 1);
     z->p->t.work += known->n / 16;
     for (u32 k = 0; k < known->n && from; k++) {
