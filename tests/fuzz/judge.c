@@ -371,15 +371,19 @@ static Verdict check_stable(Judge *j, const char *flags, const Text *after)
     return verdict;
 }
 
-/* The interpreter's verdict, and whether the prover's goes with it. */
+/* The interpreter's verdict, and whether the prover's goes with it. What a register holds that nobody wrote may decide nothing: an `or`
+ * with a number that is not 0, and a comparison with 0. That it is read is no fault where the prover says so. */
 static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
 {
-    bool is_wrong = verdict == MEMORY || verdict == ACCESSES || (verdict == FINDING && !j->only_garbage);
-    if (j->options.ask == ASK_NEVER || j->options.ask == ASK_STEPS || (verdict != CLEAN && !is_wrong) ||
+    bool is_garbage = verdict == FINDING && j->only_garbage;
+    bool is_wrong = verdict == MEMORY || verdict == ACCESSES || (verdict == FINDING && !is_garbage);
+    if (j->options.ask == ASK_NEVER || j->options.ask == ASK_STEPS || (verdict != CLEAN && !is_wrong && !is_garbage) ||
         (verdict == CLEAN && j->options.ask == ASK_IF_WRONG))
         return verdict;
-    ProveAnswer answer = ask_prover(&(ProveOptions){0}, &j->ptx, after, is_wrong ? NULL : &j->message);
+    ProveAnswer answer = ask_prover(&(ProveOptions){0}, &j->ptx, after, verdict == CLEAN ? &j->message : NULL);
     j->proved += answer == PROVE_PROVED;
+    if (is_garbage)
+        return answer == PROVE_PROVED ? CLEAN : verdict;
     if (is_wrong)
         return answer == PROVE_PROVED ? WRONGLY_PROVED : verdict;
     return answer == PROVE_REFUTED ? REFUTED : verdict;
