@@ -95,23 +95,6 @@ static int failed(const RunResult *r, const char *file, const char *label, bool 
     return EXIT_CLEAN;
 }
 
-static void print_values(const LaunchBuffer *b, const Object *o)
-{
-    u32 bytes = b->type.bits / 8;
-    printf("output %s:", b->name);
-    for (u64 i = 0; i < b->count; i++) {
-        u64 bits = 0;
-        memcpy(&bits, o->data + i * bytes, bytes);
-        if (elem_is_float(b->type))
-            printf(" %g", format_to_double(format_of(b->type), bits));
-        else if (b->type.kind == EK_SIGNED)
-            printf(" %" PRId64, sign_extend(bits, b->type.bits));
-        else
-            printf(" %" PRIu64, bits);
-    }
-    putchar('\n');
-}
-
 /* Prints what does not depend on counts or places: the text that the tests compare. */
 static void print_brief(const Launch *launch, const RunResult *r)
 {
@@ -123,7 +106,7 @@ static void print_brief(const Launch *launch, const RunResult *r)
         printf("%s %s %s\n", finding_name(r->findings.v[i].kind), r->findings.v[i].kernel, r->findings.v[i].subject);
     for (u32 i = 0; i < launch->buffers.n && !r->unsupported; i++)
         if (launch->buffers.v[i].output)
-            print_values(&launch->buffers.v[i], &r->outputs.v[n++]);
+            launch_print_values(&launch->buffers.v[i], r->outputs.v[n++].data);
 }
 
 static void print_report(const Launch *launch, u64 seed, const RunResult *r)

@@ -40,6 +40,7 @@ enum { CUDA_SHARED_WITHOUT_ASKING = 49152 }; /* bytes of dynamic shared memory *
     ENTRY(release, "cuMemFree_v2", (CudaPointer address))                                                                  \
     ENTRY(copy_in, "cuMemcpyHtoD_v2", (CudaPointer to, const void *from, size_t bytes))                                    \
     ENTRY(copy_out, "cuMemcpyDtoH_v2", (void *to, CudaPointer from, size_t bytes))                                         \
+    ENTRY(copy, "cuMemcpyDtoD_v2", (CudaPointer to, CudaPointer from, size_t bytes))                                       \
     ENTRY(event_create, "cuEventCreate", (CudaEvent * *event, unsigned flags))                                             \
     ENTRY(event_record, "cuEventRecord", (CudaEvent * event, CudaStream * stream))                                         \
     ENTRY(event_wait, "cuEventSynchronize", (CudaEvent * event))                                                           \

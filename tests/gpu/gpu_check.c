@@ -1,12 +1,14 @@
-/* gpu_check: runs a module before and after ptxopt on the GPU, as a launch description says, compares the outputs and the
- * module's .global variables bit for bit, and times both.
+/* gpu_check: runs images of one module on the GPU, as a launch description says, compares their outputs and the module's
+ * .global variables with those of the first image bit for bit, and times them.
  *
- *     gpu_check [--repeat=N] [--images=BEFORE,AFTER] BEFORE.ptx AFTER.ptx NAME.launch
- *     gpu_check --plan BEFORE.ptx NAME.launch    what would run, on which data; needs no GPU
- *     gpu_check --device                         the device: its target (sm_90) and its name
+ *     gpu_check [--repeat=N] FILE.ptx NAME.launch IMAGE...
+ *     gpu_check --values FILE.ptx NAME.launch IMAGE   the outputs, as ptxrun --brief prints them
+ *     gpu_check --plan FILE.ptx NAME.launch           what would run, on which data; needs no GPU
+ *     gpu_check --device                              the device: its target (sm_90) and its name
  *
- * --images: cubins made of the two files; without them the driver compiles the PTX. The runs alternate; the time of a launch
- * is the median of N (default 21) of all its kernels together.
+ * FILE.ptx is what the images were made of before ptxopt: it says which variables there are. An image is a cubin, or PTX that the
+ * driver compiles. The images' runs alternate; the time of a launch is the median of N (default 21) of all its kernels together,
+ * in microseconds.
  *
  * Exit status: 0 the same; 1 differences, or the device reported an error; 2 usage, or input that cannot be read; 77 there is
  * no GPU. */
@@ -20,14 +22,14 @@
 #include "base/source.h"
 
 enum { EXIT_SAME, EXIT_DIFFERENT, EXIT_USAGE, EXIT_NO_GPU = 77 };
-enum { MOST_REPEATS = 1001 };
+enum { MOST_REPEATS = 1001, MOST_IMAGES = 8 };
 
 typedef struct Options {
-    bool plan, device;
+    bool plan, device, values;
     u32 repeat;
-    const char *image[2]; /* before, after */
-    const char *file[3];
-    u32 files;
+    const char *module, *launch;
+    const char *image[MOST_IMAGES];
+    u32 images;
 } Options;
 
 /* ---- input ------------------------------------------------------------------------------------------------------- */
@@ -36,7 +38,7 @@ typedef struct Input {
     Arena arena;
     Str module_text, launch_text;
     Diag diag;
-    Module *module; /* before */
+    Module *module;
     LaunchFile launches;
     const char **variables;
 } Input;
@@ -127,7 +129,22 @@ static void print_plan(const Input *in)
     }
 }
 
-/* ---- before and after -------------------------------------------------------------------------------------------- */
+/* ---- the images -------------------------------------------------------------------------------------------------- */
+
+static bool same_memory(GpuRun *before, u32 i, GpuRun *after, u32 k)
+{
+    const GpuMemory *m = &before->memory.v[i];
+    u8 *a = gpu_contents(before, i), *b = gpu_contents(after, k);
+    u64 at = 0;
+    while (a && b && at < m->bytes && a[at] == b[at])
+        at++;
+    bool same = a && b && at == m->bytes;
+    if (!same)
+        printf("difference launch=%s image=%s output=%s byte=%" PRIu64 "\n", before->launch->label, after->image, m->name, at);
+    free(a);
+    free(b);
+    return same;
+}
 
 /* Compares the memory that counts; variables by name: one that only one of them has is no difference. */
 static bool compare_memory(GpuRun *before, GpuRun *after)
@@ -138,18 +155,8 @@ static bool compare_memory(GpuRun *before, GpuRun *after)
         u32 k = 0;
         while (k < after->memory.n && (after->memory.v[k].owned != m->owned || strcmp(after->memory.v[k].name, m->name)))
             k++;
-        if (!m->output || k == after->memory.n || after->memory.v[k].bytes != m->bytes)
-            continue;
-        u8 *a = gpu_contents(before, i), *b = gpu_contents(after, k);
-        u64 at = 0;
-        while (a && b && at < m->bytes && a[at] == b[at])
-            at++;
-        if (!a || !b || at < m->bytes) {
-            printf("difference launch=%s output=%s byte=%" PRIu64 "\n", before->launch->label, m->name, at);
-            same = false;
-        }
-        free(a);
-        free(b);
+        if (m->output && k < after->memory.n && after->memory.v[k].bytes == m->bytes)
+            same &= same_memory(before, i, after, k);
     }
     return same;
 }
@@ -166,43 +173,63 @@ static float median(float *times, u32 count)
     return times[count / 2];
 }
 
-static bool failed(const GpuRun *run, const char *which)
+static bool failed(const GpuRun *run)
 {
-    printf("error launch=%s module=%s %s\n", run->launch->label, which, run->why);
+    printf("error launch=%s image=%s %s\n", run->launch->label, run->image, run->why);
     return false;
 }
 
-/* The first run of each is compared, and not timed: it also warms up. */
-static bool measure(GpuRun run[2], u32 repeat)
+static void print_times(const Launch *launch, bool same, float times[][MOST_REPEATS], const Options *o)
 {
-    static const char *const which[2] = {"before", "after"};
-    static float times[2][MOST_REPEATS];
+    printf("gpu launch=%s kernels=%u kernel=%s result=%s us=", launch->label, launch->kernels.n, launch->kernels.v[0].name,
+           same ? "same" : "different");
+    for (u32 m = 0; m < o->images; m++)
+        printf("%s%.2f", m ? "," : "", 1000.0 * median(times[m], o->repeat));
+    putchar('\n');
+}
+
+/* The first run of each is compared, and not timed: it also warms up. */
+static bool measure(GpuRun *run, const Options *o)
+{
+    static float times[MOST_IMAGES][MOST_REPEATS];
     float ignored;
-    for (u32 m = 0; m < 2; m++)
+    bool same = true;
+    for (u32 m = 0; m < o->images; m++) {
         if (!gpu_run(&run[m], &ignored))
-            return failed(&run[m], which[m]);
-    bool same = compare_memory(&run[0], &run[1]);
-    for (u32 r = 0; r < repeat; r++)
-        for (u32 m = 0; m < 2; m++)
+            return failed(&run[m]);
+        same &= compare_memory(&run[0], &run[m]);
+    }
+    for (u32 r = 0; r < o->repeat; r++)
+        for (u32 m = 0; m < o->images; m++)
             if (!gpu_run(&run[m], &times[m][r]))
-                return failed(&run[m], which[m]);
-    float before = median(times[0], repeat), after = median(times[1], repeat);
-    printf("gpu launch=%s result=%s before_us=%.2f after_us=%.2f ratio=%.3f\n", run[0].launch->label,
-           same ? "same" : "different", 1000.0 * before, 1000.0 * after, before > 0 ? after / before : 1.0);
+                return failed(&run[m]);
+    print_times(run->launch, same, times, o);
     return same;
+}
+
+static bool print_values(GpuRun *run)
+{
+    float ignored;
+    if (!gpu_run(run, &ignored))
+        return failed(run);
+    printf("launch %s\n", run->launch->label);
+    for (u32 i = 0; i < run->launch->buffers.n; i++) {
+        u8 *contents = run->launch->buffers.v[i].output ? gpu_contents(run, i) : NULL;
+        if (contents)
+            launch_print_values(&run->launch->buffers.v[i], contents);
+        free(contents);
+    }
+    return true;
 }
 
 static bool check_launch(const Cuda *cuda, const Input *in, const Launch *launch, const Options *o)
 {
-    GpuRun run[2] = {0};
-    bool same = false;
-    if (!gpu_open(&run[0], cuda, launch, o->image[0], in->variables))
-        failed(&run[0], "before");
-    else if (!gpu_open(&run[1], cuda, launch, o->image[1], in->variables))
-        failed(&run[1], "after");
-    else
-        same = measure(run, o->repeat);
-    for (u32 m = 0; m < 2; m++)
+    GpuRun run[MOST_IMAGES] = {0};
+    bool open = true;
+    for (u32 m = 0; m < o->images && open; m++)
+        open = gpu_open(&run[m], cuda, launch, o->image[m], in->variables) || failed(&run[m]);
+    bool same = open && (o->values ? print_values(&run[0]) : measure(run, o));
+    for (u32 m = 0; m < o->images; m++)
         if (run[m].cuda)
             gpu_close(&run[m]);
     return same;
@@ -229,14 +256,16 @@ static int check_all(const Input *in, const Options *o)
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
-static bool parse_images(Options *o, char *pair)
+static bool parse_file(Options *o, const char *file)
 {
-    char *comma = strchr(pair, ',');
-    if (!comma)
+    if (!o->module)
+        o->module = file;
+    else if (!o->launch)
+        o->launch = file;
+    else if (o->images < MOST_IMAGES)
+        o->image[o->images++] = file;
+    else
         return false;
-    *comma = 0;
-    o->image[0] = pair;
-    o->image[1] = comma + 1;
     return true;
 }
 
@@ -248,22 +277,16 @@ static bool parse_options(Options *o, int argc, char **argv)
             o->plan = true;
         else if (!strcmp(argv[i], "--device"))
             o->device = true;
+        else if (!strcmp(argv[i], "--values"))
+            o->values = true;
         else if (!strncmp(argv[i], "--repeat=", 9))
             o->repeat = (u32)strtoul(argv[i] + 9, NULL, 10);
-        else if (!strncmp(argv[i], "--images=", 9)) {
-            if (!parse_images(o, argv[i] + 9))
-                return false;
-        } else if (argv[i][0] == '-' || o->files == COUNT_OF(o->file))
+        else if (argv[i][0] == '-' || !parse_file(o, argv[i]))
             return false;
-        else
-            o->file[o->files++] = argv[i];
     }
-    if (!o->image[0]) {
-        o->image[0] = o->file[0];
-        o->image[1] = o->file[1];
-    }
-    u32 wanted = o->device ? 0 : o->plan ? 2 : 3;
-    return o->files == wanted && o->repeat > 0 && o->repeat <= MOST_REPEATS;
+    u32 least = o->plan ? 0 : o->values ? 1 : 2, most = o->plan ? 0 : o->values ? 1 : MOST_IMAGES;
+    bool files = o->device ? !o->module : o->launch && o->images >= least && o->images <= most;
+    return files && o->repeat > 0 && o->repeat <= MOST_REPEATS;
 }
 
 int main(int argc, char **argv)
@@ -272,7 +295,8 @@ int main(int argc, char **argv)
     Input in = {0};
     int status = EXIT_USAGE;
     if (!parse_options(&o, argc, argv)) {
-        fputs("usage: gpu_check [--repeat=N] [--images=BEFORE,AFTER] BEFORE.ptx AFTER.ptx NAME.launch\n"
+        fputs("usage: gpu_check [--repeat=N] FILE.ptx NAME.launch IMAGE IMAGE...\n"
+              "       gpu_check --values FILE.ptx NAME.launch IMAGE\n"
               "       gpu_check --plan FILE.ptx NAME.launch\n"
               "       gpu_check --device\n",
               stderr);
@@ -280,7 +304,7 @@ int main(int argc, char **argv)
     }
     if (o.device)
         return check_all(&in, &o);
-    if (read_input(&in, o.file[0], o.file[o.files - 1])) {
+    if (read_input(&in, o.module, o.launch)) {
         if (o.plan)
             print_plan(&in);
         status = o.plan ? EXIT_SAME : check_all(&in, &o);

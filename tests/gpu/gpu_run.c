@@ -13,14 +13,21 @@ static bool check(GpuRun *run, CudaStatus status, const char *what, const char *
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
+/* Memory of the device, of at least one byte. */
+static bool allocate(GpuRun *run, CudaPointer *address, size_t bytes, const char *name)
+{
+    return check(run, run->cuda->allocate(address, bytes ? bytes : 1), "allocating", name);
+}
+
 static bool make_buffers(GpuRun *run)
 {
     for (u32 i = 0; i < run->launch->buffers.n; i++) {
         const LaunchBuffer *b = &run->launch->buffers.v[i];
-        GpuMemory m = {.name = b->name, .bytes = b->bytes, .initial = b->fill, .owned = true, .output = b->output};
-        if (!check(run, run->cuda->allocate(&m.address, m.bytes ? m.bytes : 1), "allocating", b->name))
+        vec_push(&run->memory, ((GpuMemory){.name = b->name, .bytes = b->bytes, .owned = true, .output = b->output}));
+        GpuMemory *m = &run->memory.v[i];
+        if (!allocate(run, &m->address, m->bytes, m->name) || !allocate(run, &m->initial, m->bytes, m->name) ||
+            !check(run, run->cuda->copy_in(m->initial, b->fill, m->bytes), "filling", m->name))
             return false;
-        vec_push(&run->memory, m);
     }
     return true;
 }
@@ -32,9 +39,9 @@ static bool find_variables(GpuRun *run, const char *const *variables)
         GpuMemory m = {.name = *variables, .output = true};
         if (run->cuda->module_global(&m.address, &m.bytes, run->module, *variables))
             continue;
-        m.initial = mem_zalloc(m.bytes ? m.bytes : 1);
+        bool made = allocate(run, &m.initial, m.bytes, m.name);
         vec_push(&run->memory, m);
-        if (!check(run, run->cuda->copy_out(m.initial, m.address, m.bytes), "reading", m.name))
+        if (!made || !check(run, run->cuda->copy(m.initial, m.address, m.bytes), "reading", m.name))
             return false;
     }
     return true;
@@ -58,7 +65,7 @@ static bool find_functions(GpuRun *run)
 
 bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const char *const *variables)
 {
-    *run = (GpuRun){.cuda = cuda, .launch = launch};
+    *run = (GpuRun){.cuda = cuda, .launch = launch, .image = image};
     return check(run, cuda->module_load(&run->module, image), "loading", image) && make_buffers(run) &&
            find_variables(run, variables) && find_functions(run);
 }
@@ -69,8 +76,7 @@ void gpu_close(GpuRun *run)
         GpuMemory *m = &run->memory.v[i];
         if (m->owned)
             run->cuda->release(m->address);
-        else
-            free(m->initial);
+        run->cuda->release(m->initial);
     }
     if (run->module)
         run->cuda->module_unload(run->module);
@@ -84,7 +90,7 @@ static bool fill(GpuRun *run)
 {
     for (u32 i = 0; i < run->memory.n; i++) {
         const GpuMemory *m = &run->memory.v[i];
-        if (m->bytes && !check(run, run->cuda->copy_in(m->address, m->initial, m->bytes), "filling", m->name))
+        if (m->bytes && !check(run, run->cuda->copy(m->address, m->initial, m->bytes), "filling", m->name))
             return false;
     }
     return true;

@@ -1,4 +1,4 @@
-/* One module, loaded for one launch of a launch description. */
+/* One image of a module, loaded for one launch of a launch description. */
 #ifndef PTXOPT_TESTS_GPU_RUN_H
 #define PTXOPT_TESTS_GPU_RUN_H
 
@@ -8,15 +8,15 @@
 /* Memory of the device that the launch may change: its buffers first, then the module's variables. */
 typedef struct GpuMemory {
     const char *name;
-    CudaPointer address;
+    CudaPointer address, initial; /* of what is changed, and of its first contents */
     size_t bytes;
-    u8 *initial; /* owned for variables */
-    bool owned, output;
+    bool owned, output; /* owned: address is to be released */
 } GpuMemory;
 
 typedef struct GpuRun {
     const Cuda *cuda;
     const Launch *launch;
+    const char *image; /* its file */
     CudaModule *module;
     CudaFunction **function; /* of each of the launch's kernels */
     VEC(GpuMemory) memory;

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE /* qsort_r */
 #include "check/exec/launch.h"
+#include "check/exec/alu.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -421,4 +423,21 @@ void launch_free(LaunchFile *file)
         vec_free(&l->buffers);
     }
     vec_free(&file->launches);
+}
+
+void launch_print_values(const LaunchBuffer *buffer, const u8 *contents)
+{
+    u32 bytes = buffer->type.bits / 8;
+    printf("output %s:", buffer->name);
+    for (u64 i = 0; i < buffer->count; i++) {
+        u64 bits = 0;
+        memcpy(&bits, contents + i * bytes, bytes);
+        if (elem_is_float(buffer->type))
+            printf(" %g", format_to_double(format_of(buffer->type), bits));
+        else if (buffer->type.kind == EK_SIGNED)
+            printf(" %" PRId64, sign_extend(bits, buffer->type.bits));
+        else
+            printf(" %" PRIu64, bits);
+    }
+    putchar('\n');
 }

@@ -42,5 +42,7 @@ typedef struct LaunchFile {
 /* Everything but the vectors is allocated in the arena. Errors are printed to stderr as `file:line: ...`; false then. */
 bool launch_parse(Arena *arena, const char *file, Str text, LaunchFile *out);
 void launch_free(LaunchFile *file);
+/* Prints the buffer's values to stdout, on one line; `contents` are its bytes. */
+void launch_print_values(const LaunchBuffer *buffer, const u8 *contents);
 
 #endif

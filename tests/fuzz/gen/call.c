@@ -55,8 +55,8 @@ void statement_call(Gen *g)
         snprintf(callee, sizeof callee, "function%u", n);
         if (indirect)
             write_pointer(g, c, n, callee);
-        line(g, "%scall%s (value), %s, (%s)%s;", guard, uniform, callee, text_str(&list), indirect ? ", prototype" : "");
-        line(g, "%sld.param.b32 %s, [value];", guard, NAME(result));
+        line(g, "call%s (value), %s, (%s)%s;", uniform, callee, text_str(&list), indirect ? ", prototype" : "");
+        line(g, "ld.param.b32 %s, [value];", NAME(result)); /* which ptxas takes without a guard alone */
         line(g, "}");
     }
     if (!guarded)
