@@ -250,12 +250,12 @@ static void instructions(void **state)
     assert_int_equal(worse(&before, &faster), 0);
 }
 
-/* Spills come before warps, warps before cycles. */
+/* Spills come before warps, warps before cycles that they do not outweigh. */
 static void order(void **state)
 {
     (void)state;
     MadeKernel spills = KERNEL(LOAD(4), SPILL(1), FFMA(4), STORE(2), LEAVE),
-               slow = KERNEL(LOAD(4), FFMA(15), STORE(15), LEAVE);
+               slow = KERNEL(LOAD(4), FFMA(4), STORE(4), LEAVE);
     MadeKernel fast = KERNEL(LOAD(4), FFMA(4), STORE(2), LEAVE), wide = fast;
     wide.registers = 41;
     const MadeKernel *const best[] = {&fast, &slow, &wide, &spills};
@@ -878,6 +878,23 @@ static void local_memory_against_warps(void **state)
     assert_int_equal(worse(&registers, &slow) & WORSE_CYCLES, WORSE_CYCLES);
 }
 
+/* So are the cycles that a warp saves, and the warps that its registers cost. */
+static void cycles_against_warps(void **state)
+{
+    (void)state;
+    Made accesses[40], fewer[18], hardly_fewer[38];
+    for (int i = 0; i < 40; i++)
+        accesses[i] = i < 39 ? ALU(15) : LEAVE;
+    memcpy(fewer, accesses + 22, sizeof fewer);
+    memcpy(hardly_fewer, accesses + 2, sizeof hardly_fewer);
+    MadeKernel slow = {.code = accesses, .count = 40, .registers = 32}, fast = {.code = fewer, .count = 18, .registers = 64},
+               no_faster = {.code = hardly_fewer, .count = 38, .registers = 64};
+    assert_int_equal(worse(&slow, &fast), 0); /* half the warps, and less than half of the cycles */
+    assert_int_equal(worse(&slow, &no_faster), WORSE_WARPS);
+    assert_int_equal(worse(&no_faster, &slow), 0); /* twice the warps for a few more cycles */
+    assert_int_equal(worse(&fast, &slow) & WORSE_CYCLES, WORSE_CYCLES);
+}
+
 /* A few cycles that nobody could measure are not worse; with more instructions they are. */
 static void dead_band(void **state)
 {
@@ -1014,6 +1031,7 @@ int main(void)
         cmocka_unit_test(warps_of_dynamic_shared_memory),
         cmocka_unit_test(spills_against_warps),
         cmocka_unit_test(local_memory_against_warps),
+        cmocka_unit_test(cycles_against_warps),
         cmocka_unit_test(dead_band),
         cmocka_unit_test(wait_before_loop),
         cmocka_unit_test(exit_of_loop_changes),

@@ -100,12 +100,27 @@ static bool trades_local_for_warps(const Moved *m)
     return (m->local[1] < m->local[0]) == (m->warps[1] < m->warps[0]);
 }
 
-static bool is_slower_for_scheduler(const Moved *m) { return m->scheduler[1] > CYCLES_WORSE * m->scheduler[0]; }
+/* Whether one of a warp's cycles and the number of warps gains and the other loses. */
+static bool trades_cycles_for_warps(const Moved *m)
+{
+    if (m->warps_unknown || m->warps[0] == m->warps[1])
+        return false;
+    return m->warps[1] < m->warps[0] ? m->cycles[1] < CYCLES_EQUAL * m->cycles[0] : m->cycles[1] > CYCLES_WORSE * m->cycles[0];
+}
+
+static bool trades_for_warps(const Moved *m) { return trades_local_for_warps(m) || trades_cycles_for_warps(m); }
+
+static bool loses_by_trade(const Moved *m)
+{
+    if (trades_local_for_warps(m))
+        return m->scheduler[1] > CYCLES_WORSE * m->scheduler[0];
+    return m->cycles[1] * m->warps[0] > CYCLES_WORSE * m->cycles[0] * m->warps[1];
+}
 
 /* Those of the two rules that are broken. */
 static unsigned weigh_spills_and_warps(const Moved *m)
 {
-    bool decides = !trades_local_for_warps(m) || is_slower_for_scheduler(m);
+    bool decides = !trades_for_warps(m) || loses_by_trade(m);
     bool more_spills = m->spilled[1] > m->spilled[0], fewer_warps = !m->warps_unknown && m->warps[1] < m->warps[0];
     return (decides && more_spills ? WORSE_SPILLS : 0u) | (decides && fewer_warps ? WORSE_WARPS : 0u);
 }
@@ -129,7 +144,7 @@ static void apply_rules(Judgement *j)
     bool obeys = m->resizes[1] && !m->resizes[0];
     unsigned cycles = weigh_cycles_and_instructions(m);
     j->worse = weigh_spills_and_warps(m);
-    if (!trades_local_for_warps(m) || (!j->worse && is_slower_for_scheduler(m)))
+    if (!trades_for_warps(m) || (!j->worse && loses_by_trade(m)))
         j->worse |= cycles;
     if (obeys)
         j->worse = m->spilled[1] > m->spilled[0] ? WORSE_SPILLS : 0;
