@@ -54,9 +54,9 @@ for file in examples/checked/*.checked.*.ptx; do
 done
 {
     expected forms.checked.clang.ptx 7
-    expected forms.checked.nvcc.ptx 40
-    expected grids.checked.clang.ptx 8
-    expected grids.checked.nvcc.ptx 20
+    expected forms.checked.nvcc.ptx 41
+    expected grids.checked.clang.ptx 12
+    expected grids.checked.nvcc.ptx 24
     expected passes.checked.clang.ptx 18
     expected passes.checked.nvcc.ptx 68
     expected products.checked.clang.ptx 12
@@ -67,5 +67,7 @@ done
     expected shared.checked.clang.ptx 5
     expected shared.checked.nvcc.ptx 10
     expected slices.checked.slang.ptx 26
+    expected sparse.checked.clang.ptx 6
+    expected sparse.checked.nvcc.ptx 26
 } >>"$LOG"
 tally checked "$LOG"
