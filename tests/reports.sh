@@ -46,6 +46,19 @@ well_formed()
     ! grep -q 'src=\|href="[^#]\|<script\|@import\|url(' "$1"
     [ -z "$(grep -o ' id="[^"]*"' "$1" | sort | uniq -d)" ]
 }
+# checked_loops COUNT: a kernel with so many loops of two bounds checks each, at lines 12, 26, 40, ...; the second check of the last
+# loop compares with what the loop loads.
+checked_loops()
+{
+    printf "%s\n" ".version 8.0" ".target sm_80" ".address_size 64" ".visible .entry k (.param .u64 in, .param .u32 len, .param .u32 count)" "{" \
+        ".reg .pred p; .reg .b32 i, l, m, n; .reg .b64 a, b; .reg .f32 f;" "ld.param.u64 a, [in]; ld.param.u32 l, [len]; ld.param.u32 n, [count];"
+    for k in $(seq "$1"); do
+        if [ "$k" = "$1" ]; then bound="ld.global.nc.u32 m, [a+4];"; else bound="mov.u32 m, n;"; fi
+        printf "%s\n" "mov.u32 m, n;" "mov.u32 i, 0;" "" "L$k:" "mul.wide.u32 b, i, 4; add.s64 b, a, b;" "$([ "$k" != "$1" ] || echo "$bound")" "setp.ge.u32 p, i, l;" \
+            "@p bra FAIL;" "ld.global.f32 f, [b];" "setp.ge.u32 p, i, m;" "@p bra FAIL;" "st.global.f32 [b+400], f;" "add.s32 i, i, 1; setp.lt.s32 p, i, n;" "@p bra L$k;"
+    done
+    printf "%s\n" "ret;" "FAIL:" "trap;" "}"
+}
 # is_json FILE: by python3, where it is at hand.
 is_json() { ! command -v python3 >/dev/null || python3 -m json.tool "$1" >/dev/null; }
 # unjudged MESSAGE: exit status 1, the reason in the report, in every format, and as a warning.
@@ -65,8 +78,12 @@ case_ 'one of two that is missing' 'exits 2 report --ptxas=/bin/true,./none in.p
 case_ 'bad usage' 'exits 2 report; says "no input file"; exits 2 report --format=pdf in.ptx; says "text, markdown, html or json, not .pdf."; exits 2 report --nonsense in.ptx; says "unknown option .--nonsense."
     exits 2 report --ptxas=./ptxas --arch=80 in.ptx; says "targets like sm_90, not .80."; exits 2 report --jobs=0 in.ptx; says "not .0."; exits 2 report --ptxas; says "argument is missing"
     exits 2 report in.ptx -- --nonsense; says "unknown option .--nonsense."; exits 2 report in.ptx -- --guard; says "not with .--guard."'
-case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "/^Pass: *ptxas/{N;d;};s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]" >names
+case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "/^Pass: *ptxas/{N;d;};s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]\|^LoopVersioned$" >names
     [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/pipeline/story_words.def" || { echo "$name has no words"; false; }; done <names'
+case_ 'bounds checks that left their loops, and those that did not' 'checked_loops 1 >x.ptx; ptxopt -O2 --explain x.ptx -o o | tr -s "\n " " " >said; says "done 1 of 2 bounds checks left the loop at line 12"; says "; 1 bounds check in a loop (line 18: this check stays in its loop: its bound is loaded in the loop, line 13)"
+    checked_loops 3 >x.ptx; ptxopt -O2 --explain x.ptx -o o | tr -s "\n " " " >said; says "2 of 2 bounds checks left the loop at line 26; 1 of 2 bounds checks left the loop at line 40"; not grep -q more said
+    checked_loops 6 >x.ptx; ptxopt -O2 --loop-version-size=2000 --explain x.ptx -o o | tr -s "\n " " " >said; says "left the loop at line 40; 5 of 6 bounds checks left 3 more loops"; not grep -q "all iterations" said
+    ptxopt -O2 --explain "$TOP/examples/checked/products.checked.nvcc.ptx" -o o | tr -s "\n " " " >said; says "8 of 8 bounds checks left the loop at line 75"; not grep -q "checks* in" said'
 case_ 'help and version' 'exits 0 report --help; grep -q "^usage: ptxopt-report" out; exits 0 report --version; grep -q "^ptxopt-report .*commit" out'
 # build_log: three calls, of which one failed and one was reverted and slow, and lines that are none
 build_log() { printf "%s\\n" "{\"program\": \"ptxas\", \"input\": \"/tmp/x.ptx\", \"source\": \"a \\\"b\\\".ptx\", \"result\": \"optimized\", \"functions\": 7, \"changed\": 3, \"reverted\": [{\"function\": \"k\", \"how\": \"left alone\", \"why\": \"cycles [1] to {2}\"}], \"held_back\": 1, \"slow_kernels\": [\"k\", \"l\"], \"ptxas_level\": 2, \"status\": 0, \"run_ms\": 1500.000, \"optimize_ms\": 250.5}" \

@@ -5,7 +5,10 @@
 #include "ir/inspect.h"
 #include "ir/reg_walk.h"
 
-enum { PREDICATES_MAX = 16 /* the most instructions that compute a branch's predicate and are looked at */ };
+enum {
+    PREDICATES_MAX = 16, /* the most instructions that compute a branch's predicate and are looked at */
+    BLAMED_MAX = 8       /* the most definitions that are looked at for what is to blame */
+};
 
 typedef struct CompareSearch {
     LoopSums *s;
@@ -15,6 +18,10 @@ typedef struct CompareSearch {
 
 static const char *const not_compared = "its condition is no comparison";
 static const char *const not_counted = "what it compares is neither invariant nor counted evenly";
+
+static const char *const bound_loaded = "its bound is loaded in the loop";
+static const char *const value_loaded = "what it compares is loaded in the loop";
+static const char *const bound_changes = "its bound changes in the loop";
 
 static Cmp plain_cmp(Cmp cmp)
 {
@@ -54,6 +61,35 @@ static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
     return def && def->block != at->block && instr_dominates(an_dom(s->an), def, at) ? def : NULL;
 }
 
+/* The first source of an instruction about which nothing is known; NULL: there is none. */
+static const Operand *unknown_source(LoopSums *s, const Instr *i)
+{
+    LoopSum sum;
+    for (u32 k = 1; k < instr_operands(i); k++) {
+        const Operand *o = instr_operand(i, k);
+        RegId reg = operand_plain_register(o);
+        if (reg && !loop_sum_of(s, i, o, type_bits(fn_reg(s->an->fn, reg)->type), &sum))
+            return o;
+    }
+    return NULL;
+}
+
+/* The reason why nothing is known of an operand, and the instruction to blame: the load that it comes from, or what computes it. */
+static const char *blame(LoopSums *s, const Instr *at, const Operand *o, bool is_bound)
+{
+    for (u32 k = 0; k < BLAMED_MAX && o; k++) {
+        RegId reg = operand_plain_register(o);
+        const Instr *def = reg ? definition(s, at, reg) : NULL;
+        if (!def || def->kind != INSTR_OP)
+            break;
+        s->blamed = at = def;
+        if (def->op->mem == MEM_READ)
+            return is_bound ? bound_loaded : value_loaded;
+        o = unknown_source(s, def);
+    }
+    return is_bound ? bound_changes : not_counted;
+}
+
 /* Whether the comparison asks for the sign of its first operand. */
 static bool asks_for_sign(const Instr *i, const SumCompare *c)
 {
@@ -73,9 +109,15 @@ static const char *add_sign(CompareSearch *search, const Instr *at, const Operan
     RegId reg = operand_plain_register(o);
     const Instr *def = reg ? definition(search->s, at, reg) : NULL;
     if (!def || !is_bitwise(def, negative ? OPC_AND : OPC_OR, c.width) || search->left-- == 0)
-        return not_counted;
+        return blame(search->s, at, o, false);
     const char *why = add_sign(search, def, instr_operand(def, 1), c);
     return why ? why : add_sign(search, def, instr_operand(def, 2), c);
+}
+
+/* Whether what is not known of two operands of a comparison is the bound of the other one, which changes. */
+static bool is_bound(const LoopSums *s, bool left, const LoopSum *a, bool right, const LoopSum *b)
+{
+    return left != right && !loop_sum_is_zero(s, left ? a->step : b->step);
 }
 
 static const char *add_compare(CompareSearch *search, const Instr *i, bool holds)
@@ -94,8 +136,9 @@ static const char *add_compare(CompareSearch *search, const Instr *i, bool holds
         c.bound = b.start;
         return add_sign(search, i, instr_operand(i, 1), c);
     }
-    if (!right || !loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a))
-        return not_counted;
+    bool left = loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a);
+    if (!left || !right)
+        return blame(search->s, i, instr_operand(i, right ? 1 : 2), is_bound(search->s, left, &a, right, &b));
     if (!arrange(search->s, &a, &b, &c))
         return "both sides of its comparison change";
     vec_push(search->out, c);
@@ -151,6 +194,7 @@ const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, Sum
     CompareSearch search = {s, out, PREDICATES_MAX};
     const Instr *branch = block_terminator(b);
     u32 before = out->n;
+    s->blamed = NULL;
     const char *why = add_register(&search, branch, branch->guard, (pass == branch_target(branch)) != branch->guard_not);
     if (why)
         out->n = before;

@@ -24,7 +24,8 @@ typedef struct LoopSums {
     VEC(RegId) entered; /* the registers of `entries` */
     FnvMap results;     /* by Instr: its place in `result`, plus 1; 0: it is being looked at, or its result is not known */
     VEC(LoopSum) result;
-    u32 depth; /* of the definition that is looked at */
+    u32 depth;           /* of the definition that is looked at */
+    const Instr *blamed; /* where what the last unknown comparison compares is computed in the loop; NULL: nowhere */
 } LoopSums;
 
 /* The loop is innermost and has one latch. Linear in the loop. Uses AN_DOM and AN_SSA. */

@@ -54,6 +54,8 @@ static const char *place_of(Arena *arena, const StoryRemark *remark)
     return arena_copy(arena, remark->source, len);
 }
 
+enum { PLACES = 3 /* the most places that are told one by one */ };
+
 static bool is_switch(const StoryRemark *remark)
 {
     return remark->kind == REMARK_PASSED && strncmp(remark->name, "Switch", 6) == 0;
@@ -72,9 +74,35 @@ static void tell_switch(Story *story, const StoryRemark *remark)
         tell(story, "switch at %s: %s", place, remark->message);
 }
 
-/* ---- remarks of one name ------------------------------------------------------------------------------------------ */
+/* Whether the remark tells of a loop that runs without bounds checks where a test in front of it decides them. */
+static bool is_version(const StoryRemark *remark)
+{
+    return remark->kind == REMARK_PASSED && strcmp(remark->name, "LoopVersioned") == 0;
+}
 
-enum { PLACES = 3 };
+/* Tells of the first loops one by one, and of the others together. */
+static void tell_versions(Story *story)
+{
+    unsigned gone, all, gone_later = 0, all_later = 0;
+    u32 loops = 0;
+    for (u32 i = 0; i < story->remarks->n; i++) {
+        const StoryRemark *remark = &story->remarks->v[i];
+        if (!is_version(remark) || sscanf(remark->message, "%u of %u checks", &gone, &all) != 2)
+            continue;
+        if (++loops <= PLACES)
+            tell(story, "%u of %u bounds check%s left the loop at %s", gone, all, all == 1 ? "" : "s",
+                 place_of(story->arena, remark));
+        else {
+            gone_later += gone;
+            all_later += all;
+        }
+    }
+    if (loops > PLACES)
+        tell(story, "%u of %u bounds checks left %u more loop%s", gone_later, all_later, loops - PLACES,
+             loops == PLACES + 1 ? "" : "s");
+}
+
+/* ---- remarks of one name ------------------------------------------------------------------------------------------ */
 
 typedef struct NamedRemarks {
     const StoryRemark *first;
@@ -113,7 +141,7 @@ static VecNamedRemarks name_remarks(Story *story, RemarkKind kind)
     VecNamedRemarks all = {0};
     for (u32 i = 0; i < story->remarks->n; i++) {
         const StoryRemark *remark = &story->remarks->v[i];
-        if (remark->kind != kind || is_switch(remark))
+        if (remark->kind != kind || is_switch(remark) || is_version(remark))
             continue;
         NamedRemarks *named = find_named(&all, remark);
         const char *place = place_of(story->arena, remark);
@@ -144,6 +172,7 @@ char *story_done(Arena *arena, const VecStoryRemark *remarks)
     for (u32 i = 0; i < remarks->n; i++)
         if (is_switch(&remarks->v[i]))
             tell_switch(&story, &remarks->v[i]);
+    tell_versions(&story);
     VecNamedRemarks named = name_remarks(&story, REMARK_PASSED);
     for (u32 i = 0; i < named.n; i++)
         tell_named(&story, &named.v[i]);

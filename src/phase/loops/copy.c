@@ -229,6 +229,21 @@ bool loop_is_short(const Loop *loop, u32 most)
     return loop->block_count + n <= most;
 }
 
+/* A phase gives such a loop the pragma nounroll, which has no text then. */
+bool loop_is_rest(const Loop *loop)
+{
+    for_each_instr(i, loop->header)
+        if (i->kind == INSTR_PRAGMA && i->text.beg == i->text.end)
+            return true;
+    return false;
+}
+
+const char *loop_line_of(PhaseRun *run, const Instr *i)
+{
+    u32 line = i ? phase_line(run, i) : 0;
+    return line ? arena_printf(run->arena, ", line %u", line) : "";
+}
+
 bool loop_may_hold_twice(const Analyses *an, const Instr *i)
 {
     if (op_has(i->op, OPF_TERMINATOR))

@@ -33,6 +33,10 @@ typedef struct LoopDropped {
 
 /* Whether the loop has at most so many blocks and instructions: few enough for questions that walk it as a whole. */
 bool loop_is_short(const Loop *loop, u32 most);
+/* Whether the loop is what runs where a copy of it, which a phase made, does not. */
+bool loop_is_rest(const Loop *loop);
+/* A place for reasons that are about an instruction: ", line N", or nothing. In the memory of the run. */
+const char *loop_line_of(PhaseRun *run, const Instr *i);
 /* Whether the loop is innermost and short, has one latch, and no pragma nounroll. Uses AN_LOOPS. */
 bool loop_copy_may(Analyses *an, const Loop *loop);
 

@@ -3,6 +3,7 @@
 #define PTXOPT_PHASE_LOOPS_DECIDE_H
 
 #include "phase/loops/preheader.h"
+#include "phase/phase.h"
 
 /* Comparisons that one test decides. Their values are start + add + (distance + times) * factor, or start - distance *
  * factor, where add and times are at most those below. */
@@ -32,5 +33,7 @@ u32 loop_decision_cost(LoopDecision *d);
 /* Writes the test; answers the predicate that is true where all comparisons hold in all iterations; 0: they always do. trips: writes
  * how often a loop whose latch counts runs, if that is known exactly. */
 RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips);
+/* What the test asks, in words of the PTX. In the memory of the run. */
+const char *loop_decision_words(PhaseRun *run, const LoopDecision *d);
 
 #endif

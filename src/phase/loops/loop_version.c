@@ -28,6 +28,8 @@
  *
  * Declines: checks whose operands are neither invariant nor counted evenly, or of which an iteration may skip the branch; loops
  * around loops; and those with instructions that may not be copied. */
+#include <string.h>
+
 #include "analysis/reconverge.h"
 #include "analysis/values.h"
 #include "ir/cfg.h"
@@ -46,6 +48,7 @@ enum {
     LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops, */
     LEAVES_CODE = 64,       /* and the most instructions of one of these in front of a trap */
     CHECK_COST = 3,         /* machine instructions: comparison, branch, and what only they read */
+    LINES_MAX = 8,          /* the most lines of checks that a remark names */
     FEW_TRIPS = 2,
     REST_TRIPS = 16 /* of a loop that runs what is left of an unrolled one */
 };
@@ -54,6 +57,7 @@ typedef struct Check {
     Block *block, *pass; /* pass: its successor where the check passes */
     u32 first, compares; /* of Version.compare */
     const char *why;     /* why it stays; NULL: it goes */
+    const Instr *blamed; /* the instruction that this is about; NULL: none */
 } Check;
 
 typedef struct Version {
@@ -173,6 +177,7 @@ static bool find_check(Analyses *an, Version *v, Block *b)
         return false;
     c.why = loop_compares_of(&v->sums, b, c.pass, &v->compare);
     c.compares = v->compare.n - c.first;
+    c.blamed = c.why ? v->sums.blamed : NULL;
     vec_push(&v->check, c);
     return true;
 }
@@ -490,7 +495,8 @@ static void say_kept(PhaseRun *run, const Version *v, const char *why)
         const Check *c = &v->check.v[k];
         const char *said = c->why ? c->why : why;
         if (said)
-            phase_missed_once(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s", said);
+            phase_missed_once(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s%s", said,
+                              loop_line_of(run, c->why ? c->blamed : NULL));
     }
 }
 
@@ -520,15 +526,50 @@ static int by_gain(const void *a, const void *b)
     return x->loop->header->id < y->loop->header->id ? -1 : x->loop->header->id > y->loop->header->id;
 }
 
+/* Where the loop begins in the source; if a phase made all of its header, its first check. */
+static const Instr *place_of(const Version *v)
+{
+    for_each_instr(i, v->loop->header)
+        if (i->text.beg != i->text.end && i->kind == INSTR_OP)
+            return i;
+    return block_terminator(v->check.v[0].block);
+}
+
+/* The lines of the checks that go. */
+static const char *lines_of(PhaseRun *run, const Version *v)
+{
+    char *lines = arena_printf(run->arena, "%s", "");
+    u32 told = 0, left = v->gone;
+    for (u32 k = 0; k < v->check.n && told < LINES_MAX; k++) {
+        u32 line = v->check.v[k].why ? 0 : phase_line(run, block_terminator(v->check.v[k].block));
+        if (!line)
+            continue;
+        lines = arena_append(run->arena, lines, ", ", "%u", line);
+        told++;
+        left--;
+    }
+    return left && told ? arena_append(run->arena, lines, ", ", "%u more", left) : lines;
+}
+
+/* What left the loop, and what is tested in front of it. */
+static const char *words_of(PhaseRun *run, const Version *v)
+{
+    if (!run->sink->wants_remarks)
+        return "";
+    const char *lines = lines_of(run, v), *test = loop_decision_words(run, &v->decision);
+    return arena_printf(run->arena, "%s%s%s; the test in front of it: %s",
+                        *lines ? strchr(lines, ',') ? " (lines " : " (line " : "", lines, *lines ? ")" : "",
+                        *test ? test : "none");
+}
+
 static bool rewrite(Analyses *an, PhaseRun *run, Version *v, u64 most)
 {
-    const Instr *at = block_terminator(v->check.v[0].block);
     if (*run->copied + v->size > most) {
         say_kept(run, v, "the copies of loops are as large as --loop-version-size allows");
         return false;
     }
-    if (!phase_rewrite_at(run, "LoopVersioned", at, "%u of %u checks left the loop: a test in front of it decides them",
-                          v->gone, v->check.n))
+    if (!phase_rewrite_at(run, "LoopVersioned", place_of(v), "%u of %u checks left the loop%s", v->gone, v->check.n,
+                          words_of(run, v)))
         return false;
     *run->copied += v->size;
     phase_count(run, "checks", v->gone);

@@ -9,6 +9,7 @@ typedef struct RangeGuard {
     u32 saved;           /* machine instructions */
     bool is_check;       /* where it fails the thread leaves the loop, or stops */
     const char *why;     /* why it stays; NULL: it goes */
+    const Instr *blamed; /* the instruction that this is about; NULL: none */
 } RangeGuard;
 
 typedef struct RangeSplit {

@@ -122,6 +122,7 @@ static const char *add_guard(RangeSplit *s, RangeGuard *g, bool *compares)
 {
     s->compare.n = 0;
     const char *why = loop_compares_of(&s->sums, g->block, g->pass, &s->compare);
+    g->blamed = why ? s->sums.blamed : NULL;
     *compares |= !why;
     g->saved = s->compare.n + 1;
     if (why)
@@ -346,11 +347,13 @@ static void say_kept(PhaseRun *run, const RangeSplit *s, const char *why)
     for (u32 k = 0; k < s->guard.n; k++) {
         const RangeGuard *g = &s->guard.v[k];
         const Instr *at = block_terminator(g->block);
-        const char *said = g->why ? g->why : why;
+        const char *said = g->why ? g->why : why, *line = loop_line_of(run, g->why ? g->blamed : NULL);
         if (said && g->is_check)
-            phase_missed_once(run, "BoundsCheckKept", at, "this check is made in all iterations of its loop: %s", said);
+            phase_missed_once(run, "BoundsCheckKept", at, "this check is made in all iterations of its loop: %s%s", said,
+                              line);
         else if (said)
-            phase_missed_once(run, "RangeGuardKept", at, "this guard stays in all iterations of its loop: %s", said);
+            phase_missed_once(run, "RangeGuardKept", at, "this guard stays in all iterations of its loop: %s%s", said,
+                              line);
     }
 }
 
@@ -416,7 +419,8 @@ static bool rewrite(Analyses *an, PhaseRun *run, RangeSplit *s, u64 most)
 static bool may_look(Analyses *an, const Loop *loop)
 {
     return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop->block_count <= SIZE_MAX_OF_LOOP && loop->block_count > 1 && loop_is_short(loop, WALKED_MAX);
+           loop->block_count <= SIZE_MAX_OF_LOOP && loop->block_count > 1 && loop_is_short(loop, WALKED_MAX) &&
+           !loop_is_rest(loop);
 }
 
 static bool has_candidate(Analyses *an)
