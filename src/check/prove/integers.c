@@ -157,6 +157,13 @@ static Polynomial read_sum(Integers *z, Term x, bool is_signed, u32 level)
     return p;
 }
 
+/* Whether x is known to be at most a number. Nothing is known of it where no thread can be. */
+static bool is_known_below(Prover *p, Term x, u64 most)
+{
+    SetId known = prove_known(p, x);
+    return !prove_set_is_empty(&p->t.sets, known) && prove_set_max(&p->t.sets, known) <= most;
+}
+
 /* An integer that is x modulo 2 to the power of its width. */
 static Polynomial congruent(Integers *z, Term x, bool is_signed, u32 level)
 {
@@ -180,7 +187,7 @@ static Polynomial congruent(Integers *z, Term x, bool is_signed, u32 level)
             return read_term(z, prove_kid(t, x, 0), false, level);
         return atom(z, x, is_signed);
     default:
-        if (node.bits == 64 && prove_set_max(&t->sets, prove_known(z->p, x)) <= UINT32_MAX) {
+        if (node.bits == 64 && is_known_below(z->p, x, UINT32_MAX)) {
             Term low = prove_trunc(&z->p->t, x, 32);
             if (prove_node(t, low)->op != TERM_TRUNC)
                 return read_term(z, low, false, level);
@@ -355,7 +362,7 @@ static bool is_multiple_of(Integers *z, Term x, u64 of, u32 level)
         return true;
     for (u32 k = 0; k < 2; k++) {
         Term low = prove_and(t, prove_plus(t, x, k * of), prove_const(t, of - 1, prove_bits(t, x)));
-        if (prove_set_max(&t->sets, prove_known(p, low)) == 0)
+        if (is_known_below(p, low, 0))
             return true;
     }
     return false;
