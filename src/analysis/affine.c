@@ -26,6 +26,30 @@ static bool computes_integer(const Instr *i)
     return same && !op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) && to && register_bits(i->block->fn, to) == sem->bits;
 }
 
+static bool is_as_wide(const Function *fn, const Operand *o, u32 bits)
+{
+    RegId reg = operand_plain_register(o);
+    return reg && register_bits(fn, reg) == bits;
+}
+
+/* Whether the low bits of a constant are ones. */
+static bool is_mask(const Operand *o, u32 bits)
+{
+    return o->kind == OPND_IMM && ((u64)o->value & sem_max(bits)) == sem_max(bits);
+}
+
+bool affine_is_cut(const Instr *i, u32 bits, u32 *from)
+{
+    const Sem *sem = &i->op->sem;
+    bool converts = sem->op == OPC_CVT, masks = sem->op == OPC_AND && sem->from == sem->bits;
+    if (i->guard || sem->op != i->op->opcode || (!converts && !masks) || sem->from < bits || sem->bits < bits ||
+        bits < 32 || !is_as_wide(i->block->fn, instr_operand(i, 0), sem->bits))
+        return false;
+    *from = masks && is_mask(instr_operand(i, 1), bits) ? 2 : 1;
+    return is_as_wide(i->block->fn, instr_operand(i, *from), sem->from) &&
+           (converts || is_mask(instr_operand(i, 3 - *from), bits));
+}
+
 /* Reads a copy, or the addition or subtraction of a constant or, in a loop, of what does not change there. */
 static bool read_step(const Loop *loop, const Instr *i, AffineStep *step)
 {
@@ -41,6 +65,18 @@ static bool read_step(const Loop *loop, const Instr *i, AffineStep *step)
     return step->of && register_bits(i->block->fn, step->of) == i->op->sem.bits && (!step->by || loop_is_fixed(loop, b));
 }
 
+/* Reads a step of the low bits. */
+static bool read_low_step(const Loop *loop, const Instr *i, u32 bits, AffineStep *step)
+{
+    u32 from;
+    if (i->kind != INSTR_OP)
+        return false;
+    if (!affine_is_cut(i, bits, &from))
+        return i->op->sem.bits >= bits && read_step(loop, i, step);
+    *step = (AffineStep){operand_plain_register(instr_operand(i, from)), NULL, false};
+    return true;
+}
+
 bool affine_is_step(const Instr *i, RegId *of, i64 *by)
 {
     AffineStep step;
@@ -51,12 +87,12 @@ bool affine_is_step(const Instr *i, RegId *of, i64 *by)
     return true;
 }
 
-u32 affine_steps(const AffineLoop *in, RegId reg, const Instr *def, AffineStep step[AFFINE_STEPS])
+u32 affine_steps(const AffineLoop *in, RegId reg, u32 bits, const Instr *def, AffineStep step[AFFINE_STEPS])
 {
     if (!loop_passes_once(in->loops, in->dom, in->loop, def->block))
         return 0;
     for (u32 n = 0; WITHIN(AFFINE_STEPS, n < AFFINE_STEPS); n++) {
-        if (!read_step(in->loop, def, &step[n]))
+        if (!read_low_step(in->loop, def, bits, &step[n]))
             return 0;
         if (step[n].of == reg)
             return n + 1;
@@ -68,11 +104,11 @@ u32 affine_steps(const AffineLoop *in, RegId reg, const Instr *def, AffineStep s
     return 0;
 }
 
-/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. */
-static bool find_step(const AffineLoop *in, RegId reg, const Instr *def, u64 *sum)
+/* Finds what the loop adds to the low bits of reg in an iteration, between two executions of def, its only write. */
+static bool find_step(const AffineLoop *in, RegId reg, u32 bits, const Instr *def, u64 *sum)
 {
     AffineStep step[AFFINE_STEPS];
-    u32 n = affine_steps(in, reg, def, step);
+    u32 n = affine_steps(in, reg, bits, def, step);
     *sum = 0;
     for (u32 k = 0; k < n; k++) {
         if (step[k].by && step[k].by->kind != OPND_IMM)
@@ -154,24 +190,13 @@ static bool sum_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
     return true;
 }
 
-/* Finds the low bits of a conversion, which are those of its source, as many as both have. */
-static bool converted_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
-{
-    const Sem *sem = &i->op->sem;
-    RegId from = operand_plain_register(instr_operand(i, 1)), to = operand_plain_register(instr_operand(i, 0));
-    bool plain = sem->op == OPC_CVT && sem->from >= 32 && sem->bits >= 32;
-    if (!plain || !from || !to || register_bits(i->block->fn, from) != sem->from ||
-        register_bits(i->block->fn, to) != sem->bits)
-        return false;
-    return sem->from >= bits && value_of(s, i, from, bits, value);
-}
-
 static bool result_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     Affine x;
+    u32 from;
     *value = (Affine){.bits = bits};
-    if (i->op->opcode == OPC_CVT)
-        return converted_value(s, i, bits, value);
+    if (affine_is_cut(i, bits, &from))
+        return value_of(s, i, operand_plain_register(instr_operand(i, from)), bits, value);
     bool shift = i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= bits;
     if (!shift && (!computes_integer(i) || i->op->sem.from < bits))
         return false;
@@ -208,7 +233,7 @@ static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affi
         return false;
     bool before = instr_dominates(s->in->dom, def, at);
     u64 step;
-    if (find_step(s->in, reg, def, &step)) {
+    if (find_step(s->in, reg, bits, def, &step)) {
         value->step = step;
         value->start = before ? step : 0;
         add_term(value, reg, 1);

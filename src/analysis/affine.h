@@ -50,6 +50,10 @@ static inline Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg
  * register and what is added. */
 bool affine_is_step(const Instr *i, RegId *of, i64 *by);
 
+/* Whether i leaves at least the low `bits`, 32 or 64, of its source, operand *from, as they are. It converts between 32 and 64
+ * bits, or sets others to zero. */
+bool affine_is_cut(const Instr *i, u32 bits, u32 *from);
+
 /* What one instruction adds to a register, or subtracts from it: nothing, a constant, or a register that the loop does not write. */
 typedef struct AffineStep {
     RegId of;
@@ -58,7 +62,7 @@ typedef struct AffineStep {
 } AffineStep;
 
 /* Finds the chain of steps from def, the only write of reg in the loop, back to what reg held before. The last step comes first.
- * Answers their number; 0: there is no such chain. */
-u32 affine_steps(const AffineLoop *in, RegId reg, const Instr *def, AffineStep step[AFFINE_STEPS]);
+ * They are steps of the low `bits` of registers, which may be wider. Answers their number; 0: there is no such chain. */
+u32 affine_steps(const AffineLoop *in, RegId reg, u32 bits, const Instr *def, AffineStep step[AFFINE_STEPS]);
 
 #endif

@@ -49,6 +49,14 @@ static bool is_plain(const LoopSums *s, const Instr *i)
     return same && !op_has(i->op, OPF_CARRY_IN | OPF_CARRY_OUT) && to && register_bits(s, to) == sem->bits;
 }
 
+/* Whether i sets the high half of 64 bits to zero; *of becomes the operand with these. */
+static bool is_low_half(const Instr *i, u32 *of)
+{
+    if (!affine_is_cut(i, 32, of) || i->op->opcode != OPC_AND || i->op->sem.bits != 64)
+        return false;
+    return (u64)instr_operand(i, 3 - *of)->value == UINT32_MAX;
+}
+
 /* Whether i converts 32 bits to 64, or takes the low half of 64. */
 static bool is_conversion(const LoopSums *s, const Instr *i)
 {
@@ -118,8 +126,13 @@ static LinearId entry_conversion(LoopSums *s, const Instr *i, u32 depth)
 /* What an instruction in front of the loop computes, of operands that are still there; 0: no sum. */
 static LinearId entry_result(LoopSums *s, const Instr *i, u32 depth)
 {
+    u32 of;
     if (i->guard || !ssa_sources_hold(an_ssa(s->an), i, s->from))
         return 0;
+    if (is_low_half(i, &of)) {
+        LinearId x = entry_operand(s, instr_operand(i, of), 64, depth), low = x ? linear_low(s->exprs, x) : 0;
+        return low ? linear_extend(s->exprs, low, false) : 0;
+    }
     if (is_conversion(s, i))
         return entry_conversion(s, i, depth);
     if (i->op->opcode == OPC_NEG)
@@ -162,17 +175,39 @@ static LinearId entry_of(LoopSums *s, RegId reg, u32 depth)
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------- */
 
-/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. */
-static bool find_step(LoopSums *s, RegId reg, const Instr *def, LinearId *sum)
+/* The low bits of what an operand holds in front of the loop. */
+static LinearId low_entry(LoopSums *s, const Operand *o, u32 bits)
+{
+    RegId reg = operand_plain_register(o);
+    if (!reg || bits == 64 || register_bits(s, reg) != 64)
+        return entry_operand(s, o, bits, ENTRY_DEPTH);
+    return linear_low(s->exprs, entry_of(s, reg, ENTRY_DEPTH));
+}
+
+/* Finds what the loop adds to the low bits of reg in an iteration, between two executions of def, its only write. */
+static bool find_step(LoopSums *s, RegId reg, u32 bits, const Instr *def, LinearId *sum)
 {
     AffineLoop in = affine_loop(s->an, s->loop);
     AffineStep step[AFFINE_STEPS];
-    u32 bits = register_bits(s, reg), n = affine_steps(&in, reg, def, step);
+    u32 n = affine_steps(&in, reg, bits, def, step);
     *sum = number(s, bits, 0);
     for (u32 k = 0; k < n && *sum; k++)
         if (step[k].by)
-            *sum = linear_sum(s->exprs, *sum, entry_operand(s, step[k].by, bits, ENTRY_DEPTH), step[k].less ? (u64)-1 : 1);
+            *sum = linear_sum(s->exprs, *sum, low_entry(s, step[k].by, bits), step[k].less ? (u64)-1 : 1);
     return n && *sum;
+}
+
+/* The low bits of a register that def, its only write in the loop, steps. */
+static bool stepped_sum(LoopSums *s, const Instr *at, RegId reg, u32 bits, const Instr *def, LoopSum *sum)
+{
+    *sum = (LoopSum){.bits = bits};
+    if (!find_step(s, reg, bits, def, &sum->step))
+        return false;
+    sum->start =
+        bits == register_bits(s, reg) ? entry_of(s, reg, ENTRY_DEPTH) : linear_low(s->exprs, entry_of(s, reg, ENTRY_DEPTH));
+    if (sum->start && instr_dominates(an_dom(s->an), def, at))
+        sum->start = linear_sum(s->exprs, sum->start, sum->step, 1);
+    return sum->start != 0;
 }
 
 /* ---- in an iteration ------------------------------------------------------------------------------------------------- */
@@ -226,32 +261,49 @@ static bool shift_result(LoopSums *s, const Instr *i, LoopSum *sum)
     return add(s, sum, &x, (u64)1 << by->value);
 }
 
-static bool conversion_result(LoopSums *s, const Instr *i, LoopSum *sum)
+/* Finds the low half of an operand of 64 bits, of which the high half need not be known. */
+static bool low_sum(LoopSums *s, const Instr *at, const Operand *o, LoopSum *sum)
 {
-    const Sem *sem = &i->op->sem;
     LoopSum x;
-    if (!loop_sum_of(s, i, instr_operand(i, 1), sem->from, &x))
-        return false;
-    *sum = x;
-    if (sem->bits == 32) {
-        sum->bits = 32;
-        sum->extended = false;
-        sum->start = x.extended ? x.start : linear_low(s->exprs, x.start);
-        sum->step = x.extended ? x.step : linear_low(s->exprs, x.step);
-        return sum->start && sum->step;
+    RegId reg = operand_plain_register(o);
+    if (!loop_sum_of(s, at, o, 64, &x)) {
+        const Instr *def = reg && register_bits(s, reg) == 64 ? loop_only_write(s->loop, reg) : NULL;
+        return def && stepped_sum(s, at, reg, 32, def, sum);
     }
-    sum->extended = !loop_sum_is_zero(s, x.step);
-    sum->is_signed = sum->extended && sem->is_signed;
+    *sum = (LoopSum){.bits = 32};
+    sum->start = x.extended ? x.start : linear_low(s->exprs, x.start);
+    sum->step = x.extended ? x.step : linear_low(s->exprs, x.step);
+    return sum->start && sum->step;
+}
+
+/* Extends 32 bits. */
+static bool extend(LoopSums *s, const LoopSum *x, bool is_signed, LoopSum *sum)
+{
+    *sum = *x;
+    sum->extended = !loop_sum_is_zero(s, x->step);
+    sum->is_signed = sum->extended && is_signed;
     if (sum->extended)
         return true;
     sum->bits = 64;
-    sum->start = linear_extend(s->exprs, x.start, sem->is_signed);
+    sum->start = linear_extend(s->exprs, x->start, is_signed);
     sum->step = number(s, 64, 0);
     return true;
 }
 
+static bool conversion_result(LoopSums *s, const Instr *i, LoopSum *sum)
+{
+    LoopSum x;
+    if (i->op->sem.bits == 32)
+        return low_sum(s, i, instr_operand(i, 1), sum);
+    return loop_sum_of(s, i, instr_operand(i, 1), 32, &x) && extend(s, &x, i->op->sem.is_signed, sum);
+}
+
 static bool compute_result(LoopSums *s, const Instr *i, LoopSum *sum)
 {
+    u32 of;
+    LoopSum low;
+    if (is_low_half(i, &of))
+        return low_sum(s, i, instr_operand(i, of), &low) && extend(s, &low, false, sum);
     if (is_conversion(s, i))
         return conversion_result(s, i, sum);
     if (i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= 32)
@@ -292,14 +344,8 @@ static bool register_sum(LoopSums *s, const Instr *at, RegId reg, LoopSum *sum)
         def = local_definition(at, reg);
         return def && result_of(s, def, sum);
     }
-    bool before = instr_dominates(an_dom(s->an), def, at);
-    if (find_step(s, reg, def, &sum->step)) {
-        sum->start = entry_of(s, reg, ENTRY_DEPTH);
-        if (before)
-            sum->start = linear_sum(s->exprs, sum->start, sum->step, 1);
-        return sum->start != 0;
-    }
-    return before && result_of(s, def, sum);
+    return stepped_sum(s, at, reg, sum->bits, def, sum) ||
+           (instr_dominates(an_dom(s->an), def, at) && result_of(s, def, sum));
 }
 
 bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum)

@@ -117,6 +117,19 @@ Reg low_number(Gen *g, bool wide, Reg r)
     return low;
 }
 
+Reg narrowed_number(Gen *g, Reg r)
+{
+    if (!percent(g, 15))
+        return r;
+    Reg wide = fresh(g, P_TEMP64), masked = wide;
+    line(g, "cvt.%s %s, %s;", percent(g, 50) ? "s64.s32" : "u64.u32", NAME(wide), NAME(r));
+    if (percent(g, 30)) {
+        masked = fresh(g, P_TEMP64);
+        line(g, "and.b64 %s, %s, %s;", NAME(masked), NAME(wide), percent(g, 80) ? "4294967295" : "17179869183");
+    }
+    return low_number(g, true, masked);
+}
+
 /* ---- labels and jumps ------------------------------------------------------------------------------------------- */
 
 /* Inner scopes count their labels anew, so that siblings repeat one another's; the depth is in the name, so that a branch

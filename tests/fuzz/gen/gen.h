@@ -151,6 +151,8 @@ void set_number(Gen *g, bool wide, Reg r, i64 value);
 Reg added_number(Gen *g, bool wide, Reg r, i64 more);
 /* Takes the low half of r into a fresh register if r is wide; otherwise answers r. */
 Reg low_number(Gen *g, bool wide, Reg r);
+/* Now and then extends r, of 32 bits, and takes its low half again; otherwise answers r. */
+Reg narrowed_number(Gen *g, Reg r);
 
 /* What is known where two paths join. */
 void state_meet(State *a, const State *b);

@@ -33,7 +33,8 @@ typedef struct RangedLoop {
 
 static void step(Gen *g, const Line *l)
 {
-    line(g, "add.s%u %s, %s, %lld;", number_bits(l->wide), NAME(l->value), NAME(l->value), (long long)l->step);
+    Reg from = l->wide ? l->value : narrowed_number(g, l->value);
+    line(g, "add.s%u %s, %s, %lld;", number_bits(l->wide), NAME(l->value), NAME(from), (long long)l->step);
 }
 
 /* r = start + k * step */

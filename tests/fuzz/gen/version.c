@@ -56,7 +56,7 @@ static void set_after(Gen *g, const Counted *c, Reg r, i64 value, Reg k)
 
 static void step(Gen *g, const Counted *c)
 {
-    const char *value = NAME(c->value);
+    const char *value = NAME(c->wide ? c->value : narrowed_number(g, c->value));
     if (c->step)
         line(g, "add.s%u %s, %s, %lld;", number_bits(c->wide), NAME(c->value), value,
              c->down ? -(long long)c->step : (long long)c->step);
