@@ -37,6 +37,9 @@ typedef struct PartialJoins {
     const Order *order;
     ReconvergeGate *gate;
     Marks after, before, region; /* by position: walks from a join, back from it, and from the branch above it */
+    const Block *walked_to;      /* where the walks from a join and back from it end, if there are both */
+    bool walked;
+    u32 region_to; /* where the walk of the region ends */
     VecU32 work;
     VecU32 joins;   /* positions of the blocks that some threads of a branch may come to over several edges */
     u32 *number;    /* by position: place in the walk of the region, plus 1 */
@@ -132,16 +135,33 @@ static bool is_beside(const PartialJoins *f, u32 p, const Block *b, const Block 
     return f->order->rpo[p] != b && f->order->rpo[p] != old && !marks_has(&f->after, p);
 }
 
-/* Whether a branch that leads to b leads to another join, and neither of them to the other before `old`. */
-static bool has_rival(PartialJoins *f, const Block *b, const Block *old)
+/* Whether the last walks are those of b, too: a cycle that does not pass `old` holds b and the join from which they began. */
+static bool walks_hold(const PartialJoins *f, const Block *b, const Block *old)
 {
-    bool any = false, found = false;
+    u32 p = f->order->index[b->id];
+    return f->walked && f->walked_to == old && marks_has(&f->after, p) && marks_has(&f->before, p);
+}
+
+/* Walks from b and back from it; false: every join lies on the first walk. */
+static bool walk_both(PartialJoins *f, const Block *b, const Block *old)
+{
+    bool any = false;
     walk(f, &f->after, &f->order->succ, b, old);
     for (u32 k = 0; k < f->joins.n && !any; k++)
         any = is_beside(f, f->joins.v[k], b, old);
-    if (!any)
+    if (any)
+        walk(f, &f->before, &f->order->pred, b, old);
+    f->walked = any;
+    f->walked_to = old;
+    return any;
+}
+
+/* Whether a branch that leads to b leads to another join, and neither of them to the other before `old`. */
+static bool has_rival(PartialJoins *f, const Block *b, const Block *old)
+{
+    bool found = false;
+    if (!walks_hold(f, b, old) && !walk_both(f, b, old))
         return false;
-    walk(f, &f->before, &f->order->pred, b, old);
     f->budget -= f->joins.n;
     for (u32 k = 0; k < f->joins.n && !found; k++) {
         u32 p = f->joins.v[k], top = f->order->index[an_dom(f->an)->idom[f->order->rpo[p]->id]->id];
@@ -189,19 +209,21 @@ static void add_edges(PartialJoins *f, u32 position, u32 old)
 }
 
 /* Adds the blocks from the end of `top` to `old`, and how they are connected. A region that was added before is added by
- * its number. */
+ * its number; a part of the last one, which `top` is in, by the number of `top`. */
 static void add_region(PartialJoins *f, const Block *top, const Block *old)
 {
-    u32 to = old ? f->order->index[old->id] : f->order->count; /* no block has that number */
-    u64 *number = fnvmap_at(&f->regions, (u64)f->order->index[top->id] << 32 | to);
-    if (*number) {
-        add(f, *number);
+    u32 from = f->order->index[top->id], to = old ? f->order->index[old->id] : f->order->count; /* no block has that number */
+    u64 *number = fnvmap_at(&f->regions, (u64)from << 32 | to);
+    bool is_part = f->region_to == to && marks_has(&f->region, from);
+    if (*number || is_part) {
+        add(f, *number ? *number : (u64)f->number[from] << 32);
         return;
     }
     *number = f->regions.count;
     marks_clear(&f->region);
     vec_clear(&f->work);
-    add_edges(f, f->order->index[top->id], to);
+    f->region_to = to;
+    add_edges(f, from, to);
     for (u32 k = 0; k < f->work.n; k++, f->budget--) {
         add(f, code_of(f, f->work.v[k]));
         add_edges(f, f->work.v[k], to);
