@@ -282,19 +282,15 @@ static Before is_made_before(const SsaValue *v, const Block *b, const Instr *bef
     return !before || instr_precedes(v->instr, before) ? BEFORE_YES : BEFORE_NO;
 }
 
-/* Whether the only value of a register is there, and held at a point that is dominated. */
-static bool holds_only_value(const Ssa *ssa, const SsaValue *v, const Block *b, const Instr *before, u32 pre)
+/* The value of a register at a place in the block that makes it, if it is the only one of the register. */
+__attribute__((noinline)) static ValueId look_up_made_here(const Ssa *ssa, const Block *b, const Instr *before, ValueId only)
 {
-    return v->pre == pre ? is_made_before(v, b, before) == BEFORE_YES : pre_dominates(ssa->dom, v->pre, pre);
+    return is_made_before(&ssa->values[only], b, before) == BEFORE_YES ? only : 0;
 }
 
-ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
+__attribute__((noinline)) static ValueId look_up(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
 {
-    if (reg >= ssa->regs || !dom_has(ssa->dom, b))
-        return 0;
     u32 first = ssa->start[reg], low = first, high = ssa->start[reg + 1], pre = ssa->dom->pre[b->id];
-    if (high - low == 1)
-        return holds_only_value(ssa, &ssa->values[first], b, before, pre) ? first : 0;
     while (low < high) {
         u32 middle = low + (high - low) / 2;
         const SsaValue *v = &ssa->values[middle];
@@ -310,6 +306,20 @@ ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
     for (u32 steps = 0; value && !pre_dominates(ssa->dom, ssa->values[value].pre, pre); steps++)
         value = WITHIN(OUTER_STEPS, steps < OUTER_STEPS) ? ssa->values[value].outer : 0;
     return value;
+}
+
+/* Almost all registers have one value, which most questions find in a block above. */
+ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
+{
+    if (reg >= ssa->regs || !dom_has(ssa->dom, b))
+        return 0;
+    u32 first = ssa->start[reg], pre = ssa->dom->pre[b->id];
+    if (ssa->start[reg + 1] - first != 1)
+        return look_up(ssa, b, before, reg);
+    u32 made = ssa->values[first].pre;
+    if (made == pre)
+        return look_up_made_here(ssa, b, before, first);
+    return pre_dominates(ssa->dom, made, pre) ? first : 0;
 }
 
 Instr *ssa_definition(const Ssa *ssa, ValueId value, RegId reg)
