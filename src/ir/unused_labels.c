@@ -6,7 +6,7 @@
 
 #include "base/bitset.h"
 
-/* Finds the blocks that branches, jumps and tables name. */
+/* Finds the blocks that branches, jumps and their tables name. */
 static void find_named(Function *fn, BitSet *named)
 {
     for_each_block(b, fn) {
@@ -17,7 +17,7 @@ static void find_named(Function *fn, BitSet *named)
             bitset_add(named, b->fall->id);
     }
     for (u32 t = 0; t < fn->tables.n; t++)
-        for (u32 k = 0; k < fn->tables.v[t].targets.n; k++)
+        for (u32 k = 0; fn->tables.v[t].kind == TABLE_BRANCH && k < fn->tables.v[t].targets.n; k++)
             bitset_add(named, fn->tables.v[t].targets.v[k]);
 }
 
