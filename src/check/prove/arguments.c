@@ -1,6 +1,6 @@
 #include "check/prove/arguments.h"
 
-const Cell prove_cells_lost = {0};
+#include "check/prove/locals.h"
 
 static const Sym *variable(const Machine *m, SymId id)
 {
@@ -34,23 +34,36 @@ static bool overlaps(const Cell *c, u32 offset, u32 bits)
     return c->bits == 0 || (c->offset < offset + bits / 8 && offset < c->offset + c->bits / 8);
 }
 
-static void push(Prover *p, ProveSide side, Cell c)
+static Arguments *arguments(Prover *p, ProveSide side) { return &p->side[side].arguments; }
+
+/* The newest cell of the variable, and the one that is older than c; NULL: there is none on this path. */
+static const Cell *newest_cell(const Arguments *a, SymId sym)
 {
-    Cell *made = arena_new(p->arena, Cell);
-    *made = c;
-    made->next = p->path.cells[side];
-    p->path.cells[side] = made;
+    u32 newest = a->variable[sym - a->first].newest;
+    return newest ? &a->cells.v[newest] : NULL;
+}
+
+static const Cell *older_cell(const Arguments *a, const Cell *c) { return c->older ? &a->cells.v[c->older] : NULL; }
+
+static void push(Prover *p, ProveSide side, SymId sym, Cell c)
+{
+    Arguments *a = arguments(p, side);
+    u32 *newest = &a->variable[sym - a->first].newest;
+    c.older = *newest;
+    prove_set_place(&p->side[side], newest, a->cells.n);
+    vec_push(&a->cells, c);
 }
 
 /* The value that the variable holds there. If it is not known, the answer is 0, and the path has a fault. */
 static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
 {
-    const Cell *c = p->path.cells[side];
-    while (c && c != &prove_cells_lost && !(c->sym == sym && overlaps(c, offset, bits)))
-        c = c->next;
-    if (c && c != &prove_cells_lost && c->bits == 0) /* returned by a call: each part is another unknown */
+    const Arguments *a = arguments(p, side);
+    const Cell *c = newest_cell(a, sym);
+    while (c && !overlaps(c, offset, bits))
+        c = older_cell(a, c);
+    if (c && c->bits == 0) /* returned by a call: each part is another unknown */
         return prove_sym(&p->t, PROVE_SYM_EVENT, c->owner, c->call, 1u << 31 | c->result << 20 | offset << 4, bits);
-    if (c && c != &prove_cells_lost && c->offset == offset && c->bits == bits)
+    if (c && c->offset == offset && c->bits == bits)
         return c->term;
     p->side[side].fault = "a parameter variable of a call is read where it is not known";
     return 0;
@@ -81,16 +94,19 @@ static void store(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
     u32 bits = type_bits(i->op->type[0]);
     const Operand *from = instr_operand(i, 1);
     for (u32 k = 0; k < count_elements(from); k++) {
-        Cell c = {.sym = mem[1].id, .offset = (u32)mem[1].value + k * bits / 8, .bits = bits};
+        Cell c = {.offset = (u32)mem[1].value + k * bits / 8, .bits = bits};
         c.term = prove_operand(m, element(from, k), bits);
-        push(p, side, c);
+        push(p, side, mem[1].id, c);
     }
 }
+
+/* Whether the offset may be one of a variable. */
+static bool is_inside(const Operand *mem) { return mem[1].value >= 0 && mem[1].value <= 65535; }
 
 void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 {
     const Operand *mem = memory_operand(i);
-    if (mem[1].value < 0 || mem[1].value > 65535)
+    if (!is_inside(mem))
         p->side[side].fault = "a parameter variable of a call is read outside of it";
     else if (i->op->opcode == OPC_LD)
         load(p, side, i, mem);
@@ -121,16 +137,15 @@ static u32 visible_bytes(const Known *newer, const Cell *c)
     return bytes;
 }
 
-/* It looks back only until the whole variable is written: a kernel may have very many calls. */
-static Known find_known(const Prover *p, ProveSide side, SymId sym)
+/* It looks back only until all is known that instructions write of the variable: many calls may share it. */
+static Known find_known(Prover *p, ProveSide side, SymId sym)
 {
+    const Arguments *a = arguments(p, side);
     Known known = {0};
-    i64 size = variable(&p->side[side], sym)->bytes, unknown = size;
+    i64 size = variable(&p->side[side], sym)->bytes, unknown = a->variable[sym - a->first].written;
     bool is_whole = false;
-    const Cell *c = p->path.cells[side];
-    for (; c && c != &prove_cells_lost && !is_whole; c = c->next) {
-        if (c->sym != sym)
-            continue;
+    unknown = size < unknown ? size : unknown;
+    for (const Cell *c = newest_cell(a, sym); c && !is_whole; c = older_cell(a, c)) {
         u32 visible = visible_bytes(&known, c);
         known.is_torn |= visible && visible < c->bits / 8;
         known.bytes += visible;
@@ -139,20 +154,14 @@ static Known find_known(const Prover *p, ProveSide side, SymId sym)
         unknown -= c->offset + c->bits / 8 <= size ? visible : 0;
         is_whole = c->bits == 0 || unknown == 0;
     }
-    known.is_lost = !is_whole && c == &prove_cells_lost;
+    known.is_lost = !is_whole && p->product.at->id;
     return known;
 }
 
-/* Whether any instruction may write the variable. A call that is passed it only reads it. */
-static bool is_ever_written(const Machine *m, SymId sym)
+static bool is_written(Prover *p, ProveSide side, SymId sym)
 {
-    for_each_block(b, m->fn)
-        for_each_instr(i, b)
-            for_each_slot(o, i)
-                if (i->kind == INSTR_OP && o->kind == OPND_SYM && o->id == sym && i->op->opcode != OPC_LD &&
-                    !(op_has(i->op, OPF_CALL) && o->role != ROLE_DEF))
-                    return true;
-    return false;
+    const Arguments *a = arguments(p, side);
+    return a->variable[sym - a->first].written > 0;
 }
 
 static bool same_cells(Prover *p, const Known *before, SymId after)
@@ -174,8 +183,8 @@ static bool same_known(Prover *p, const Known known[2], const Operand *before, c
         p->side[PROVE_BEFORE].fault = "an argument of a call is written over in part";
     if (is_torn || a->bytes != b->bytes || a->align != b->align || before->value || after->value)
         return false;
-    bool is_lost = (known[0].is_lost && is_ever_written(&p->side[0], before->id)) ||
-                   (known[1].is_lost && is_ever_written(&p->side[1], after->id));
+    bool is_lost =
+        (known[0].is_lost && is_written(p, PROVE_BEFORE, before->id)) || (known[1].is_lost && is_written(p, PROVE_AFTER, after->id));
     return known[0].bytes == known[1].bytes && !is_lost && same_cells(p, &known[0], after->id);
 }
 
@@ -190,6 +199,53 @@ bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after
 
 void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after)
 {
-    push(p, PROVE_BEFORE, (Cell){.sym = before->id, .owner = p->product.at->id, .call = call, .result = n});
-    push(p, PROVE_AFTER, (Cell){.sym = after->id, .owner = p->product.at->id, .call = call, .result = n});
+    if (!prove_is_variable_of_call(&p->side[PROVE_AFTER], after)) {
+        p->side[PROVE_AFTER].fault = "a result that BEFORE has in a variable of the call";
+        return;
+    }
+    push(p, PROVE_BEFORE, before->id, (Cell){.owner = p->product.at->id, .call = call, .result = n});
+    push(p, PROVE_AFTER, after->id, (Cell){.owner = p->product.at->id, .call = call, .result = n});
+}
+
+/* ---- what is written at all -------------------------------------------------------------------------------------------------- */
+
+/* Adds the bytes that the store writes of the variable, each part once, however many stores write it. */
+static void add_stored(Arguments *a, FnvMap *parts, const Instr *i, SymId sym)
+{
+    const Operand *mem = memory_operand(i), *from = instr_operand(i, 1);
+    u32 bytes = type_bits(i->op->type[0]) / 8;
+    for (u32 k = 0; k < count_elements(from); k++) {
+        u64 key = (u64)(sym - a->first) << 32 | (u64)((u32)mem[1].value + k * bytes) << 8 | bytes;
+        u64 *is_known = fnvmap_at(parts, key);
+        a->variable[sym - a->first].written += *is_known ? 0 : bytes;
+        *is_known = 1;
+    }
+}
+
+/* What the instruction may write of its variables. A call that is passed one only reads it. */
+static void add_written(Machine *m, FnvMap *parts, const Instr *i)
+{
+    bool is_call = op_has(i->op, OPF_CALL), is_part = prove_is_argument(m, i) && is_inside(memory_operand(i));
+    for_each_slot(o, i) {
+        if (!prove_is_variable_of_call(m, o) || i->op->opcode == OPC_LD || (is_call && o->role != ROLE_DEF))
+            continue;
+        if (is_part)
+            add_stored(&m->arguments, parts, i, o->id);
+        else
+            m->arguments.variable[o->id - m->arguments.first].written = PROVE_WHOLE;
+    }
+}
+
+void prove_arguments_init(Machine *m)
+{
+    Arguments *a = &m->arguments;
+    SymId end = prove_variables_end(m->fn, &a->first);
+    FnvMap parts = {0};
+    vec_push(&a->cells, (Cell){0});
+    a->variable = arena_array(m->t->arena, ArgumentVariable, end - a->first);
+    for_each_block(b, m->fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP)
+                add_written(m, &parts, i);
+    fnvmap_free(&parts);
 }

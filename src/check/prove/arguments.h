@@ -5,14 +5,8 @@
 
 #include "check/prove/prover.h"
 
-/* A part of a parameter variable of a call that was written, or, without bits, all that a call returned in it. */
-struct Cell {
-    SymId sym;
-    u32 offset, bits;
-    Term term;
-    u32 owner, call, result; /* of what was returned: node, number of the call, and which of its results */
-    const Cell *next;        /* older */
-};
+/* Knows what the function's instructions write. To be called before the first path. */
+void prove_arguments_init(Machine *m);
 
 /* Whether the instruction reads or writes such a variable. */
 bool prove_is_argument(const Machine *m, const Instr *i);
@@ -24,8 +18,5 @@ bool prove_is_variable_of_call(const Machine *m, const Operand *o);
 bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after);
 /* The calls returned the same, unknown, in their n-th results. */
 void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after);
-
-/* Stands on the way to a product node where it is lost what variables hold: after it that is not known. */
-extern const Cell prove_cells_lost;
 
 #endif

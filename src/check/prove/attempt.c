@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/prove/arguments.h"
 #include "check/prove/locals.h"
 #include "check/prove/term_division.h"
 
@@ -15,27 +16,35 @@ static bool same_head(const Function *f, const Function *g)
     return str_equal(span_str(f->module, a), span_str(g->module, b));
 }
 
-/* The first symbol that the function declares; those of one function stand together. */
-static SymId first_variable(const Function *fn)
+/* The variables of a function that count, one after the other. */
+typedef struct Variables {
+    const Function *fn;
+    SymId first, at, end;
+    BitSet named; /* by SymId, from the first one on: instructions name it */
+} Variables;
+
+static Variables variables_of(Arena *arena, const Function *fn)
 {
-    SymId first = fn->module->syms.n;
-    for (u32 s = 0; s < fn->scopes.n; s++)
-        for (u32 d = 0; d < fn->scopes.v[s].decls.n; d++) {
-            const Decl *decl = &fn->scopes.v[s].decls.v[d];
-            first = decl->kind == DECL_VAR && decl->sym < first ? decl->sym : first;
-        }
-    return first;
+    Variables v = {.fn = fn};
+    v.end = prove_variables_end(fn, &v.first);
+    v.at = v.first;
+    v.named = bitset_new(arena, v.end - v.first);
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            for_each_slot(o, i)
+                if (o->kind == OPND_SYM && o->id >= v.first && o->id < v.end)
+                    bitset_add(&v.named, o->id - v.first);
+    return v;
 }
 
-/* The next variable of the function, without those of its calls, and local ones that it does not name; NULL: there is none. */
-static const Sym *variable(const Function *fn, const BitSet *named, u32 *at)
+/* The next one, without those of its calls, and local ones that it does not name; NULL: there is none. */
+static const Sym *next_variable(Variables *v)
 {
-    const Module *m = fn->module;
-    while (*at < m->syms.n) {
-        SymId id = (*at)++;
-        const Sym *s = &m->syms.v[id];
-        if (s->owner == fn && s->kind == SYM_VAR && s->space != SPACE_PARAM &&
-            (s->space != SPACE_LOCAL || bitset_has(named, id)))
+    while (v->at < v->end) {
+        SymId id = v->at++;
+        const Sym *s = &v->fn->module->syms.v[id];
+        if (s->owner == v->fn && s->kind == SYM_VAR && s->space != SPACE_PARAM &&
+            (s->space != SPACE_LOCAL || bitset_has(&v->named, id - v->first)))
             return s;
     }
     return NULL;
@@ -52,12 +61,11 @@ static bool same_variable(const Function *f, const Sym *a, const Function *g, co
 static bool same_variables(const Function *f, const Function *g)
 {
     Arena arena = {0};
-    BitSet named[] = {prove_named_variables(&arena, f), prove_named_variables(&arena, g)};
-    u32 i = first_variable(f), k = first_variable(g);
+    Variables of_f = variables_of(&arena, f), of_g = variables_of(&arena, g);
     const Sym *a, *b;
     do {
-        a = variable(f, &named[0], &i);
-        b = variable(g, &named[1], &k);
+        a = next_variable(&of_f);
+        b = next_variable(&of_g);
     } while (a && b && same_variable(f, a, g, b));
     arena_free(&arena);
     return !a && !b;
@@ -85,8 +93,10 @@ bool prove_init_sides(Prover *p, Pair *pair)
         prove_graph_init(&pair->graph[PROVE_BEFORE], pair->before, true, pair->exits_part, &pair->arena, &pair->too_large))
         prove_graph_init(&pair->graph[PROVE_AFTER], pair->after, false, pair->exits_part, &pair->arena, &pair->too_large);
     pair->has_graphs = true;
-    for (u32 side = 0; side < 2 && !pair->too_large; side++)
+    for (u32 side = 0; side < 2 && !pair->too_large; side++) {
         prove_machine_init(&p->side[side], &pair->graph[side], (ProveSide)side, &p->t);
+        prove_arguments_init(&p->side[side]);
+    }
     p->t.fn = pair->before;
     p->t.divides = prove_has_reciprocal(pair->after);
     return !pair->too_large;

@@ -121,7 +121,6 @@ static void step_back(Prover *p, ProveSide side)
     if (!in->block || in->block != p->path.place[side].block)
         return;
     prove_rewind(&p->side[side], in->undo);
-    p->path.cells[side] = in->cells;
     p->side[side].written = in->written;
     p->path.place[side].at = in->block->first;
 }

@@ -49,25 +49,38 @@ typedef struct Locals {
 
 static u64 hash_of(const Name *name) { return fnv_bytes(FNV_BASIS, name->text, name->len); }
 
-BitSet prove_named_variables(Arena *arena, const Function *fn)
+SymId prove_variables_end(const Function *fn, SymId *first)
 {
-    BitSet named = bitset_new(arena, fn->module->syms.n);
+    SymId end = 0;
+    *first = fn->module->syms.n;
+    for (u32 s = 0; s < fn->scopes.n; s++)
+        for (u32 d = 0; d < fn->scopes.v[s].decls.n; d++) {
+            const Decl *decl = &fn->scopes.v[s].decls.v[d];
+            if (decl->kind != DECL_VAR)
+                continue;
+            *first = decl->sym < *first ? decl->sym : *first;
+            end = decl->sym + decl->syms > end ? decl->sym + decl->syms : end;
+        }
+    return end > *first ? end : *first;
+}
+
+/* The hashes of the names of symbols that instructions name. */
+static FnvMap names_used(const Function *fn)
+{
+    FnvMap names = {0};
     for_each_block(b, fn)
         for_each_instr(i, b)
             for_each_slot(o, i)
                 if (o->kind == OPND_SYM)
-                    bitset_add(&named, o->id);
-    return named;
+                    fnvmap_at(&names, hash_of(fn->module->syms.v[o->id].name));
+    return names;
 }
 
 static void find_variables(Locals *l, const Function *after)
 {
     const Module *m = l->fn->module;
-    BitSet named = prove_named_variables(&l->arena, after);
     VecU32 stays = {0};
-    FnvMap names = {0};
-    for_each_bit(id, &named)
-        fnvmap_at(&names, hash_of(after->module->syms.v[id].name));
+    FnvMap names = names_used(after);
     for (u32 s = 0; s < l->fn->scopes.n; s++)
         for (u32 d = 0; d < l->fn->scopes.v[s].decls.n; d++) {
             const Decl *decl = &l->fn->scopes.v[s].decls.v[d];

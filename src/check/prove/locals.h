@@ -15,7 +15,7 @@
  * there. Other threads have a variable of their own. */
 void prove_drop_locals(Function *before, const Function *after);
 
-/* The variables, as SymIds, that instructions of the function name. */
-BitSet prove_named_variables(Arena *arena, const Function *fn);
+/* The symbols that the body declares stand together: from *first up to the answer. */
+SymId prove_variables_end(const Function *fn, SymId *first);
 
 #endif

@@ -79,15 +79,18 @@ void prove_machine_init(Machine *m, const ProveGraph *g, ProveSide side, Terms *
 void prove_machine_free(Machine *m)
 {
     vec_free(&m->undo);
+    vec_free(&m->arguments.cells);
     fnvmap_free(&m->names);
     fnvmap_free(&m->named);
 }
 
-void prove_set_reg(Machine *m, RegId reg, Term value)
+void prove_set_place(Machine *m, u32 *place, u32 value)
 {
-    vec_push(&m->undo, ((Undo){&m->reg[reg], m->reg[reg]}));
-    m->reg[reg] = value;
+    vec_push(&m->undo, ((Undo){place, *place}));
+    *place = value;
 }
+
+void prove_set_reg(Machine *m, RegId reg, Term value) { prove_set_place(m, &m->reg[reg], value); }
 
 void prove_undo(Machine *m, u32 mark)
 {

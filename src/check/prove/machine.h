@@ -7,10 +7,32 @@
 
 typedef enum ProveSide { PROVE_BEFORE, PROVE_AFTER } ProveSide;
 
-/* An assignment to a register that can be taken back. */
+/* An assignment to a register, or another place, that can be taken back. */
 typedef struct Undo {
-    Term *place, old;
+    u32 *place, old;
 } Undo;
+
+/* A part of a parameter variable of a call that was written, or, without bits, all that a call returned in it. */
+typedef struct Cell {
+    u32 older; /* of the same variable; 0: none on this path */
+    u32 offset, bits;
+    Term term;
+    u32 owner, call, result; /* of what was returned: node, number of the call, and which of its results */
+} Cell;
+
+enum { PROVE_WHOLE = 1 << 30 };
+
+typedef struct ArgumentVariable {
+    u32 newest;  /* its cell */
+    u32 written; /* how many bytes of it instructions write, or more; PROVE_WHOLE: any */
+} ArgumentVariable;
+
+/* What parameter variables of calls hold. Where a path begins in a product node it has no cells. Changed by arguments.c alone. */
+typedef struct Arguments {
+    SymId first; /* of the function's variables */
+    ArgumentVariable *variable;
+    VEC(Cell) cells; /* of all paths; [0] unused */
+} Arguments;
 
 typedef struct Machine {
     Terms *t;
@@ -21,6 +43,7 @@ typedef struct Machine {
     FnvMap names; /* by SymId: a name that both texts share, made on demand */
     FnvMap named; /* by such a name: the first SymId that was given it */
     VEC(Undo) undo;
+    Arguments arguments;
     const char *fault;   /* what cannot be modelled, or was used without a value */
     BitSet in_use;       /* registers that an asynchronous operation may use until a wait; no word: there are none */
     BitSet early_writes; /* by origin: instructions that write one of them where such an operation may be under way */
@@ -31,10 +54,11 @@ typedef struct Machine {
 void prove_machine_init(Machine *m, const ProveGraph *g, ProveSide side, Terms *t);
 void prove_machine_free(Machine *m);
 
-/* Gives a register a value; prove_undo takes everything back that came after `undo.n` was `mark`. */
+/* Gives a place, or a register, a value; prove_undo takes everything back that came after `undo.n` was `mark`. */
+void prove_set_place(Machine *m, u32 *place, u32 value);
 void prove_set_reg(Machine *m, RegId reg, Term value);
 void prove_undo(Machine *m, u32 mark);
-/* Gives the registers the values they had then, which can be taken back, too. */
+/* Gives all of these places the values they had then, which can be taken back, too. */
 void prove_rewind(Machine *m, u32 mark);
 /* The term for what a register holds that was never written. */
 Term prove_garbage(Machine *m, RegId reg);

@@ -10,7 +10,7 @@ static void enter(Prover *p, ProveSide side, Block *to)
     u8 kind = p->side[side].g.is_join[to->id];
     at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->path.passed++ >= p->plan.pass_limit);
     p->effort.passed_most = p->path.passed > p->effort.passed_most ? p->path.passed : p->effort.passed_most;
-    p->path.entered[side] = (Entered){to, p->side[side].undo.n, p->path.cells[side], p->side[side].written};
+    p->path.entered[side] = (Entered){to, p->side[side].undo.n, p->side[side].written};
     prove_enter(p, side, from, to);
 }
 

@@ -4,13 +4,10 @@
 
 #include "check/prove/node.h"
 
-typedef struct Cell Cell; /* arguments.h */
-
 /* Where a path came into the block in which it is. */
 typedef struct Entered {
     Block *block;
     u32 undo; /* of the machine */
-    const Cell *cells;
     Term written;
 } Entered;
 
@@ -23,13 +20,12 @@ struct Passed {
 };
 
 /* What belongs to one path, and is taken back where it forks. Each member is changed by what it is about: open.c changes
- * `open`, iterations.c `iterations`, arguments.c `cells`, and paths.c `branches` and `trail`. path.c and explore.c change
+ * `open`, iterations.c `iterations`, and paths.c `branches` and `trail`. path.c and explore.c change
  * the others. */
 typedef struct Path {
     Place place[2];
     Entered entered[2];          /* no block: an event came since, or the node */
     const Passed *branches;      /* of BEFORE */
-    const Cell *cells[2];        /* the newest first */
     Opens open[2];               /* only taken over, never changed */
     const Iteration *iterations; /* likewise; NULL: none are counted */
     u64 trail;                   /* hash of the path: the node, and what it has passed since */

@@ -106,7 +106,6 @@ static void start_at(Prover *p, Node *n)
     for (u32 side = 0; side < 2; side++) {
         p->path.place[side] = n->place[side];
         p->path.open[side] = n->open[side];
-        p->path.cells[side] = &prove_cells_lost;
         p->side[side].written = 0;
         p->path.entered[side].block = NULL;
         p->path.moved[side] = 0;
@@ -215,7 +214,6 @@ static void explore_all(Explorer *e)
     for (u32 side = 0; side < 2; side++) {
         Machine *m = &p->side[side];
         prove_fill_with_garbage(m);
-        p->path.cells[side] = NULL;
         p->path.entered[side].block = NULL;
         p->path.open[side] = (Opens){0};
         p->path.place[side] = (Place){m->fn->entry, m->fn->entry->first, m->g.is_join[m->fn->entry->id] != JOIN_NONE};
