@@ -2,7 +2,7 @@
  * not know. */
 #include "check/prove/prover.h"
 
-enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, VISITS_IN_DOUBT = 4 };
+enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, CATCHES_UP = 32, VISITS_IN_DOUBT = 4 };
 
 /* ---- forks ------------------------------------------------------------------------------------------------------------------ */
 
@@ -231,6 +231,17 @@ static void follow_to_question(Prover *p, ProveSide side, Term atom)
         p->path.place[side].joins = false;
 }
 
+/* AFTER runs only when BEFORE stands at an event or a join. Where BEFORE forks again and again on its way, AFTER first comes
+ * as far as it knows the way: otherwise each path would run it anew from the start. */
+static void catch_up(Prover *p)
+{
+    Saved s = prove_save(p);
+    if (prove_run(p, PROVE_AFTER).stop != STOP_FAULT)
+        return;
+    prove_restore(p, &s);
+    p->side[PROVE_AFTER].fault = NULL;
+}
+
 void prove_explore_path(Prover *p)
 {
     while (!p->outcome.failed) {
@@ -242,6 +253,8 @@ void prove_explore_path(Prover *p)
             if (r[side].stop == STOP_FORK) {
                 if (p->plan.follows && r[side].atom)
                     follow_to_question(p, (ProveSide)!side, r[side].atom);
+                if (side == PROVE_BEFORE && p->path.depth % CATCHES_UP == CATCHES_UP - 1)
+                    catch_up(p);
                 fork_path(p, (ProveSide)side, &r[side]);
             }
             if (r[side].stop == STOP_FAULT)
