@@ -122,13 +122,14 @@ void prove_product_free(Product *product)
 static void collect_facts(Prover *p, Arrival *a)
 {
     u32 count = p->facts.all.n < FACTS_MAX ? p->facts.all.n : FACTS_MAX;
-    Fact *fact = arena_array(p->arena, Fact, count);
+    Fact *fact = arena_alloc_raw(p->arena, count * sizeof *fact);
     for (u32 k = p->facts.all.n; k-- > 0 && a->facts < count;) {
         Fact f = p->facts.all.v[k];
         if (!prove_is_newest_fact(&p->facts, k))
             continue;
         fact[a->facts++] = f;
     }
+    arena_shrink(p->arena, fact, count * sizeof *fact, a->facts * sizeof *fact);
     a->fact = fact;
 }
 
