@@ -131,32 +131,50 @@ static void print_plan(const Input *in)
 
 /* ---- the images -------------------------------------------------------------------------------------------------- */
 
-static bool same_memory(GpuRun *before, u32 i, GpuRun *after, u32 k)
+/* `a`: what the first image left in its memory i. */
+static bool same_memory(GpuRun *before, u32 i, const u8 *a, GpuRun *after, u32 k)
 {
     const GpuMemory *m = &before->memory.v[i];
-    u8 *a = gpu_contents(before, i), *b = gpu_contents(after, k);
+    u8 *b = gpu_contents(after, k);
     u64 at = 0;
     while (a && b && at < m->bytes && a[at] == b[at])
         at++;
     bool same = a && b && at == m->bytes;
     if (!same)
-        printf("difference launch=%s image=%s output=%s byte=%" PRIu64 "\n", before->launch->label, after->image, m->name, at);
-    free(a);
+        printf("difference launch=%s image=%s output=%s byte=%" PRIu64 "\n", before->launch->label, after->image, m->name,
+               at);
     free(b);
     return same;
 }
 
+/* What a run has left in each of its memories: to be freed, as is the array. */
+static u8 **all_contents(GpuRun *run)
+{
+    u8 **contents = mem_zalloc(sizeof *contents * (run->memory.n + 1));
+    for (u32 i = 0; i < run->memory.n; i++)
+        contents[i] = run->memory.v[i].output ? gpu_contents(run, i) : NULL;
+    return contents;
+}
+
+static void free_contents(const GpuRun *run, u8 **contents)
+{
+    for (u32 i = 0; i < run->memory.n; i++)
+        free(contents[i]);
+    free(contents);
+}
+
 /* Compares the memory that counts; variables by name: one that only one of them has is no difference. */
-static bool compare_memory(GpuRun *before, GpuRun *after)
+static bool compare_memory(GpuRun *before, u8 *const *left, GpuRun *after)
 {
     bool same = true;
     for (u32 i = 0; i < before->memory.n; i++) {
         const GpuMemory *m = &before->memory.v[i];
         u32 k = 0;
-        while (k < after->memory.n && (after->memory.v[k].owned != m->owned || strcmp(after->memory.v[k].name, m->name)))
+        while (k < after->memory.n &&
+               (after->memory.v[k].is_buffer != m->is_buffer || strcmp(after->memory.v[k].name, m->name)))
             k++;
         if (m->output && k < after->memory.n && after->memory.v[k].bytes == m->bytes)
-            same &= same_memory(before, i, after, k);
+            same &= same_memory(before, i, left[i], after, k);
     }
     return same;
 }
@@ -188,17 +206,30 @@ static void print_times(const Launch *launch, bool same, float times[][MOST_REPE
     putchar('\n');
 }
 
-/* The first run of each is compared, and not timed: it also warms up. */
+/* Runs each image once, and compares what it leaves with what the first one did. Not timed: it also warms up. */
+static bool run_and_compare(GpuRun *run, const Options *o, bool *same)
+{
+    float ignored;
+    u8 **left = NULL;
+    bool ran = true;
+    for (u32 m = 0; m < o->images && ran; m++) {
+        ran = gpu_run(&run[m], &ignored) || failed(&run[m]);
+        if (ran && !m)
+            left = all_contents(&run[0]);
+        else if (ran)
+            *same &= compare_memory(&run[0], left, &run[m]);
+    }
+    if (left)
+        free_contents(&run[0], left);
+    return ran;
+}
+
 static bool measure(GpuRun *run, const Options *o)
 {
     static float times[MOST_IMAGES][MOST_REPEATS];
-    float ignored;
     bool same = true;
-    for (u32 m = 0; m < o->images; m++) {
-        if (!gpu_run(&run[m], &ignored))
-            return failed(&run[m]);
-        same &= compare_memory(&run[0], &run[m]);
-    }
+    if (!run_and_compare(run, o, &same))
+        return false;
     for (u32 r = 0; r < o->repeat; r++)
         for (u32 m = 0; m < o->images; m++)
             if (!gpu_run(&run[m], &times[m][r]))
@@ -225,13 +256,17 @@ static bool print_values(GpuRun *run)
 static bool check_launch(const Cuda *cuda, const Input *in, const Launch *launch, const Options *o)
 {
     GpuRun run[MOST_IMAGES] = {0};
-    bool open = true;
+    GpuBuffers buffers = {0};
+    bool open = buffers_make(&buffers, cuda, launch);
+    if (!open)
+        printf("error launch=%s: no memory for the buffers\n", launch->label);
     for (u32 m = 0; m < o->images && open; m++)
-        open = gpu_open(&run[m], cuda, launch, o->image[m], in->variables) || failed(&run[m]);
+        open = gpu_open(&run[m], cuda, launch, o->image[m], &buffers, in->variables) || failed(&run[m]);
     bool same = open && (o->values ? print_values(&run[0]) : measure(run, o));
     for (u32 m = 0; m < o->images; m++)
         if (run[m].cuda)
             gpu_close(&run[m]);
+    buffers_free(&buffers, cuda);
     return same;
 }
 

@@ -14,22 +14,32 @@ static bool check(GpuRun *run, CudaStatus status, const char *what, const char *
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 /* Memory of the device, of at least one byte. */
-static bool allocate(GpuRun *run, CudaPointer *address, size_t bytes, const char *name)
+static CudaStatus allocate(const Cuda *cuda, CudaPointer *address, size_t bytes)
 {
-    return check(run, run->cuda->allocate(address, bytes ? bytes : 1), "allocating", name);
+    return cuda->allocate(address, bytes ? bytes : 1);
 }
 
-static bool make_buffers(GpuRun *run)
+bool buffers_make(GpuBuffers *buffers, const Cuda *cuda, const Launch *launch)
 {
-    for (u32 i = 0; i < run->launch->buffers.n; i++) {
-        const LaunchBuffer *b = &run->launch->buffers.v[i];
-        vec_push(&run->memory, ((GpuMemory){.name = b->name, .bytes = b->bytes, .owned = true, .output = b->output}));
-        GpuMemory *m = &run->memory.v[i];
-        if (!allocate(run, &m->address, m->bytes, m->name) || !allocate(run, &m->initial, m->bytes, m->name) ||
-            !check(run, run->cuda->copy_in(m->initial, b->fill, m->bytes), "filling", m->name))
+    for (u32 i = 0; i < launch->buffers.n; i++) {
+        const LaunchBuffer *b = &launch->buffers.v[i];
+        GpuMemory m = {.name = b->name, .bytes = b->bytes, .is_buffer = true, .output = b->output};
+        bool failed = allocate(cuda, &m.address, m.bytes) || allocate(cuda, &m.initial, m.bytes) ||
+                      (m.bytes && cuda->copy_in(m.initial, b->fill, m.bytes));
+        vec_push(buffers, m);
+        if (failed)
             return false;
     }
     return true;
+}
+
+void buffers_free(GpuBuffers *buffers, const Cuda *cuda)
+{
+    for (u32 i = 0; i < buffers->n; i++) {
+        cuda->release(buffers->v[i].address);
+        cuda->release(buffers->v[i].initial);
+    }
+    vec_free(buffers);
 }
 
 /* A variable that the driver does not know was optimized away, or is private to the module: it cannot be compared. */
@@ -39,7 +49,7 @@ static bool find_variables(GpuRun *run, const char *const *variables)
         GpuMemory m = {.name = *variables, .output = true};
         if (run->cuda->module_global(&m.address, &m.bytes, run->module, *variables))
             continue;
-        bool made = allocate(run, &m.initial, m.bytes, m.name);
+        bool made = check(run, allocate(run->cuda, &m.initial, m.bytes), "allocating", m.name);
         vec_push(&run->memory, m);
         if (!made || !check(run, run->cuda->copy(m.initial, m.address, m.bytes), "reading", m.name))
             return false;
@@ -63,20 +73,22 @@ static bool find_functions(GpuRun *run)
     return true;
 }
 
-bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const char *const *variables)
+bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const GpuBuffers *buffers,
+              const char *const *variables)
 {
     *run = (GpuRun){.cuda = cuda, .launch = launch, .image = image};
-    return check(run, cuda->module_load(&run->module, image), "loading", image) && make_buffers(run) &&
-           find_variables(run, variables) && find_functions(run);
+    for (u32 i = 0; i < buffers->n; i++)
+        vec_push(&run->memory, buffers->v[i]);
+    return check(run, cuda->module_load(&run->module, image), "loading", image) && find_variables(run, variables) &&
+           find_functions(run);
 }
 
 void gpu_close(GpuRun *run)
 {
     for (u32 i = 0; i < run->memory.n; i++) {
-        GpuMemory *m = &run->memory.v[i];
-        if (m->owned)
-            run->cuda->release(m->address);
-        run->cuda->release(m->initial);
+        const GpuMemory *m = &run->memory.v[i];
+        if (!m->is_buffer)
+            run->cuda->release(m->initial);
     }
     if (run->module)
         run->cuda->module_unload(run->module);

@@ -10,8 +10,11 @@ typedef struct GpuMemory {
     const char *name;
     CudaPointer address, initial; /* of what is changed, and of its first contents */
     size_t bytes;
-    bool owned, output; /* owned: address is to be released */
+    bool is_buffer, output;
 } GpuMemory;
+
+/* The buffers of a launch. All images use the same: where a buffer lies can double the time of atomic operations on it. */
+typedef VEC(GpuMemory) GpuBuffers;
 
 typedef struct GpuRun {
     const Cuda *cuda;
@@ -23,9 +26,14 @@ typedef struct GpuRun {
     char why[256]; /* what went wrong */
 } GpuRun;
 
-/* Loads `image` (a cubin, or PTX for the driver to compile), and makes the memory; `variables` are the names of the module's
- * .global variables, NULL after the last. False on failure, with the reason in `why`; gpu_close is due in any case. */
-bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const char *const *variables);
+/* Allocates the buffers. False on failure; buffers_free is due in any case. */
+bool buffers_make(GpuBuffers *buffers, const Cuda *cuda, const Launch *launch);
+void buffers_free(GpuBuffers *buffers, const Cuda *cuda);
+
+/* Loads `image` (a cubin, or PTX for the driver to compile); `variables` are the names of the module's .global variables, NULL after the
+ * last. False on failure, with the reason in `why`; gpu_close is due in any case. The buffers must live as long as the run. */
+bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const GpuBuffers *buffers,
+              const char *const *variables);
 /* Gives the memory its first contents, runs all kernels of the launch, and answers their time. */
 bool gpu_run(GpuRun *run, float *milliseconds);
 /* The contents of memory k, to be freed; NULL on failure. */
