@@ -82,13 +82,24 @@ static u64 to_format(const AluMode *m, double x)
         bits = float_to_bits(flush_float(bits_to_float(bits)));
     return bits;
 }
+/* A NaN from one of f32 and f64 to the other or to the same keeps its sign and as much as fits of the rest, and becomes a quiet one. */
+static u64 nan_to_format(const AluMode *m, u64 bits)
+{
+    if (m->source.bits == m->type.bits)
+        return bits | (u64)1 << 51;
+    if (m->type.bits == 64)
+        return (bits >> 31) << 63 | (u64)0x7ff8 << 48 | (bits & mask_bits(23)) << 29;
+    return bits >> 63 << 31 | (u64)0x7fc << 20 | (bits >> 29 & mask_bits(23));
+}
 ALU_FN(float_to_float)
 {
-    if (m->type.bits == 64 && m->source.bits == 64 && !m->sat && !m->to_integer)
+    bool from_double = m->source.bits == 64, to_double = m->type.bits == 64;
+    if (from_double && to_double && !m->sat && !m->to_integer)
         return v[0];
     double x = float_value(m->source, m->ftz, v[0]);
-    if (m->source.bits == 64 && m->type.bits == 64 && isnan(x) && !m->sat)
-        return v[0] | (u64)1 << 51;
+    bool are_wide = (from_double || elem_is(m->source, EK_FLOAT, 32)) && (to_double || elem_is(m->type, EK_FLOAT, 32));
+    if (are_wide && (from_double || to_double) && isnan(x) && !m->sat)
+        return nan_to_format(m, v[0]);
     return to_format(m, x);
 }
 

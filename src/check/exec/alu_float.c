@@ -130,10 +130,13 @@ ALU_FN(f64_rcp_approx) { return upper_half(flush_double(1.0 / flush_double(bits_
 ALU_FN(f64_rsqrt) { return double_to_bits(1.0 / sqrt(bits_to_double(v[0]))); }
 ALU_FN(f64_rsqrt_approx) { return upper_half(flush_double(1.0 / sqrt(flush_double(bits_to_double(v[0]))))); }
 
-ALU_FN(f32_abs) { return float_to_bits(fabsf(in_f(m, v[0]))); }
-ALU_FN(f32_neg) { return float_to_bits(-in_f(m, v[0])); }
-ALU_FN(f64_abs) { return v[0] & mask_bits(63); }
-ALU_FN(f64_neg) { return v[0] ^ (u64)1 << 63; }
+/* An H100 adds zero: a NaN becomes the canonical one of f32, and in f64 a quiet one with its sign. */
+static u64 f32_or_nan(float x) { return isnan(x) ? 0x7fffffff : float_to_bits(x); }
+static u64 f64_or_nan(u64 bits, u64 nan) { return isnan(bits_to_double(nan)) ? nan | (u64)1 << 51 : bits; }
+ALU_FN(f32_abs) { return f32_or_nan(fabsf(in_f(m, v[0]))); }
+ALU_FN(f32_neg) { return f32_or_nan(-in_f(m, v[0])); }
+ALU_FN(f64_abs) { return f64_or_nan(v[0] & mask_bits(63), v[0]); }
+ALU_FN(f64_neg) { return f64_or_nan(v[0] ^ (u64)1 << 63, v[0]); }
 ALU_FN(f32_copysign) { return (v[0] & (u64)1 << 31) | (v[1] & mask_bits(31)); }
 ALU_FN(f64_copysign) { return (v[0] & (u64)1 << 63) | (v[1] & mask_bits(63)); }
 

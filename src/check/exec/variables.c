@@ -150,19 +150,13 @@ static bool value(Init *in, u64 *bits)
     return true;
 }
 
-/* `{ ... }` after its opening brace; a nested list fills a whole row, the product of the inner dimensions. */
-static bool list(Init *in, const u64 *dims)
+/* `{ ... }` after its opening brace. Nested lists follow one another: a short row is not filled up, as ptxas 12.9 to 13.5 have it. */
+static bool list(Init *in)
 {
-    u64 row = in->element;
-    for (u32 i = 1; dims[0] && dims[i]; i++)
-        row *= dims[i];
     while (!take(in, '}')) {
         if (take(in, '{')) {
-            u64 start = in->filled;
-            if (!list(in, dims[0] ? dims + 1 : dims))
+            if (!list(in))
                 return false;
-            if (dims[0])
-                in->filled = start + row;
         } else {
             u64 bits;
             if (!value(in, &bits) || in->filled + in->element > in->bytes)
@@ -195,28 +189,21 @@ static const char *initialise(Program *p, const Sym *sym, u8 **data)
 {
     Str text = span_str(p->module, sym->text);
     Init in = {.p = p, .at = text.p, .end = text.p + text.len, .bytes = (u64)sym->bytes};
-    u64 dims[16] = {0};
     *data = NULL;
     const char *type = type_name(sym->type);
     if (!find_declarator(&in, sym->name) || !elem_type_parse((Str){type + 1, (u32)strlen(type) - 1}, &in.type))
         return NULL; /* opaque or a member of a range: no initialiser */
     in.element = elem_total_bits(in.type) / 8;
-    for (u32 n = 0; take(&in, '['); n++) {
-        char *end;
-        skip_blanks(&in);
-        dims[n < 14 ? n : 14] = strtoull(in.at, &end, 0);
-        in.at = end;
-        while (in.at < in.end && *in.at != ']')
-            in.at++;
-        take(&in, ']');
-    }
+    while (take(&in, '['))
+        while (in.at < in.end && *in.at++ != ']')
+            ;
     if (!take(&in, '='))
         return NULL;
     in.data = arena_alloc(p->arena, in.bytes + 8);
     *data = in.data;
     u64 bits;
     if (take(&in, '{'))
-        return list(&in, dims) ? NULL : "initialiser";
+        return list(&in) ? NULL : "initialiser";
     if (!value(&in, &bits))
         return "initialiser";
     memcpy(in.data, &bits, in.element < 8 ? in.element : 8);
