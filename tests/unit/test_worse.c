@@ -882,17 +882,26 @@ static void local_memory_against_warps(void **state)
 static void cycles_against_warps(void **state)
 {
     (void)state;
-    Made accesses[40], fewer[18], hardly_fewer[38];
-    for (int i = 0; i < 40; i++)
-        accesses[i] = i < 39 ? ALU(15) : LEAVE;
-    memcpy(fewer, accesses + 22, sizeof fewer);
-    memcpy(hardly_fewer, accesses + 2, sizeof hardly_fewer);
-    MadeKernel slow = {.code = accesses, .count = 40, .registers = 32}, fast = {.code = fewer, .count = 18, .registers = 64},
-               no_faster = {.code = hardly_fewer, .count = 38, .registers = 64};
-    assert_int_equal(worse(&slow, &fast), 0); /* half the warps, and less than half of the cycles */
-    assert_int_equal(worse(&slow, &no_faster), WORSE_WARPS);
-    assert_int_equal(worse(&no_faster, &slow), 0); /* twice the warps for a few more cycles */
-    assert_int_equal(worse(&fast, &slow) & WORSE_CYCLES, WORSE_CYCLES);
+    enum { ALL = 40 };
+    Made code[ALL];
+    for (int i = 0; i < ALL; i++)
+        code[i] = i < ALL - 1 ? ALU(15) : LEAVE;
+    static const struct {
+        unsigned count, registers, worse, back;
+    } tried[] = {
+        {21, 64, 0, WORSE_CYCLES},           /* half the warps, and about half the cycles */
+        {28, 64, WORSE_WARPS, 0},            /* seven tenths */
+        {38, 64, WORSE_WARPS, WORSE_CYCLES}, /* hardly fewer */
+        {38, 40, WORSE_WARPS, WORSE_CYCLES},
+        {30, 40, 0, WORSE_CYCLES}, /* three quarters of the warps and the cycles */
+    };
+    MadeKernel slow = {.code = code, .count = ALL, .registers = 32, .threads = 128};
+    for (size_t i = 0; i < COUNT_OF(tried); i++) {
+        MadeKernel fast = {
+            .code = code + ALL - tried[i].count, .count = tried[i].count, .registers = tried[i].registers, .threads = 128};
+        assert_int_equal(worse(&slow, &fast), tried[i].worse);
+        assert_int_equal(worse(&fast, &slow) & WORSE_CYCLES, tried[i].back);
+    }
 }
 
 /* A few cycles that nobody could measure are not worse; with more instructions they are. */

@@ -7,6 +7,8 @@
 #define CYCLES_WORSE 1.01
 #define CYCLES_EQUAL 0.999
 #define CYCLES_SAME 1.005
+#define CYCLES_TRADED 0.9 /* what warps may be given for */
+#define WARPS_TRADED 1.2
 #define DEAD_BAND 16.0 /* cycles */
 
 /* The resources of a multiprocessor. All have 64 K registers, given out to a quarter of it in 256 a warp. */
@@ -56,7 +58,8 @@ static void count_warps(Moved *moved, const Unit *before, const Unit *after)
 {
     static const unsigned sizes[] = {128, 256, 512, 1024};
     unsigned threads_before = before->function->threads;
-    unsigned known = threads_before ? threads_before : after->function->threads, count = known ? 1 : sizeof sizes / sizeof *sizes;
+    unsigned known = threads_before ? threads_before : after->function->threads,
+             count = known ? 1 : sizeof sizes / sizeof *sizes;
     for (unsigned i = 0; i < count; i++) {
         unsigned threads = known ? known : sizes[i];
         unsigned old = resident_warps(before->function, before->sm, threads);
@@ -100,12 +103,14 @@ static bool trades_local_for_warps(const Moved *m)
     return (m->local[1] < m->local[0]) == (m->warps[1] < m->warps[0]);
 }
 
-/* Whether one of a warp's cycles and the number of warps gains and the other loses. */
+/* The version of which fewer warps fit. */
+static int one_of_fewer_warps(const Moved *m) { return m->warps[1] < m->warps[0]; }
+
+/* Whether the version of which fewer warps fit takes much fewer cycles. */
 static bool trades_cycles_for_warps(const Moved *m)
 {
-    if (m->warps_unknown || m->warps[0] == m->warps[1])
-        return false;
-    return m->warps[1] < m->warps[0] ? m->cycles[1] < CYCLES_EQUAL * m->cycles[0] : m->cycles[1] > CYCLES_WORSE * m->cycles[0];
+    int few = one_of_fewer_warps(m);
+    return !m->warps_unknown && m->warps[0] != m->warps[1] && m->cycles[few] < CYCLES_TRADED * m->cycles[!few];
 }
 
 static bool trades_for_warps(const Moved *m) { return trades_local_for_warps(m) || trades_cycles_for_warps(m); }
@@ -114,7 +119,9 @@ static bool loses_by_trade(const Moved *m)
 {
     if (trades_local_for_warps(m))
         return m->scheduler[1] > CYCLES_WORSE * m->scheduler[0];
-    return m->cycles[1] * m->warps[0] > CYCLES_WORSE * m->cycles[0] * m->warps[1];
+    int few = one_of_fewer_warps(m);
+    bool few_loses = m->cycles[few] * m->warps[!few] > WARPS_TRADED * m->cycles[!few] * m->warps[few];
+    return few_loses == (few == 1);
 }
 
 /* Those of the two rules that are broken. */

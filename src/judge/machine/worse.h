@@ -20,9 +20,10 @@
  * takes more than 1 % longer for each warp. Local memory holds spills, and variables that may become registers. A
  * scheduler takes for one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
  *
- * If a warp's cycles gain and the number of warps loses, or the other way round, the cycles for each warp decide in the same way. What
- * the instructions need to issue does not count there: waits for memory may be longer than the estimate, and need warps. On an H100,
- * a matrix product with half the cycles and half the warps took 0.65 of the time (docs/results.md).
+ * If fewer warps fit of one version, and a warp takes at least 10 % fewer cycles there, cycles for each warp decide: that version is
+ * worse if these are more by over a fifth. What the instructions need to issue does not count there: waits for memory may be longer
+ * than the estimate, and need warps. The fifth is for what more warps do not gain: on an H100, a matrix product with half the cycles
+ * and half the warps took 0.65 of the time (docs/results.md), where cycles for each warp are 0.98 to 1.05, by the latency of memory.
  *
  * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
  * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
