@@ -7,10 +7,14 @@
  * k is the distance divided by the step and rounded up: at most T. Values that fall are compared to be greater, or not.
  * The other comparisons are those of a bound that is one more or less, if that does not wrap.
  *
+ * A step in a register is tested not to be 0, and T * step is computed in 64 bits, so that it does not wrap. What the text subtracts
+ * is taken for a value that falls, and its negative is tested.
+ *
  * Values of one base differ by constants. If the least of them does not wrap up to the greatest one after the last iteration, none
  * of those between wraps. The least of them is the last one to come to a bound.
  *
- * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound.
+ * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound. Where an
+ * unsigned counter goes beside it, it is read as the unsigned number that it is.
  *
  * A check is to hold from the first iteration on. Let its value rise, and let it be less than the bound before. It is so
  * as long as k * step is less than their distance: up to there it does not wrap. Nor does an extended one whose distance
@@ -67,11 +71,12 @@ static IntervalLine *find_line(LoopInterval *in, const LoopSum *v, bool is_signe
     if (in->line.n == LIMITS_MAX)
         return NULL;
     *add = 0;
-    i64 step = sem_signed(loop_sum_constant(in->sums, v->step), v->bits);
+    bool constant = loop_sum_is_constant(in->sums, v->step);
+    i64 step = constant ? sem_signed(loop_sum_constant(in->sums, v->step), v->bits) : 0;
     vec_push(&in->line, ((IntervalLine){.base = v->start,
                                         .by = v->step,
                                         .step = step < 0 ? 0 - (u64)step : (u64)step,
-                                        .down = step < 0,
+                                        .down = step < 0 || (!step && loop_sum_is_negative(in->sums, v->step)),
                                         .bits = v->bits,
                                         .is_signed = is_signed}));
     return &in->line.v[in->line.n - 1];
@@ -107,9 +112,8 @@ static const char *add_limit(LoopInterval *in, const SumCompare *c, bool is_sign
 /* Why it is not known in which iterations the comparison, of a value that changes, holds. */
 static const char *why_no_limit(const LoopInterval *in, const SumCompare *c)
 {
-    if (!loop_sum_is_constant(in->sums, c->value.step))
-        return "its value goes in steps that are in a register";
-    i64 step = sem_signed(loop_sum_constant(in->sums, c->value.step), c->value.bits);
+    bool constant = loop_sum_is_constant(in->sums, c->value.step);
+    i64 step = constant ? sem_signed(loop_sum_constant(in->sums, c->value.step), c->value.bits) : 0;
     if (step <= -OFFSET_MAX || step >= OFFSET_MAX)
         return "its value goes in large steps";
     if (c->cmp == CMP_EQ || c->cmp == CMP_NE)
@@ -118,12 +122,29 @@ static const char *why_no_limit(const LoopInterval *in, const SumCompare *c)
     return half && !cmp_is_below(c->cmp) ? "it compares negative numbers as large ones" : NULL;
 }
 
+/* Whether the value is likely an unsigned number: what the counter compares as one goes in the same steps, and begins before it. */
+static bool is_unsigned(const LoopInterval *in, const SumCompare *c)
+{
+    const LoopSum *counts = &in->counter->compare.value, *v = &c->value;
+    LinearExprs *f = in->sums->exprs;
+    if (in->counter->compare.cmp == CMP_NE || in->counter->compare.is_signed || v->extended || counts->step != v->step ||
+        in->counter->down)
+        return false;
+    LinearId first = linear_sum(f, counts->start, counts->step, (u64)-1);
+    LinearId more = first ? linear_sum(f, v->start, first, (u64)-1) : 0;
+    const LinearExpr *e = more ? linear_at(f, more) : NULL;
+    bool after = e && sem_signed(e->constant, e->bits) >= 0;
+    for (u32 k = 0; after && k < e->terms; k++)
+        after = sem_signed(e->term[k].scale, e->bits) > 0;
+    return after;
+}
+
 static const char *add_change(LoopInterval *in, const SumCompare *c)
 {
     const char *why = why_no_limit(in, c);
     if (why)
         return why;
-    if (c->is_signed || !cmp_is_below(c->cmp) || (c->value.extended && !c->value.is_signed))
+    if (c->is_signed || !cmp_is_below(c->cmp) || (c->value.extended && !c->value.is_signed) || is_unsigned(in, c))
         return add_limit(in, c, c->is_signed, c->cmp, c->bound, false);
     LinearId zero = linear_constant(in->sums->exprs, c->width, 0);
     why = add_limit(in, c, true, c->cmp, c->bound, true);
@@ -216,7 +237,7 @@ void loop_interval_free(LoopInterval *in)
 
 bool loop_interval_is_counted(const LoopInterval *in)
 {
-    return !in->counter || in->check.n || in->counter->constant > 1 || loop_interval_has(in, true);
+    return !in->counter || in->check.n || in->counter->constant != 1 || loop_interval_has(in, true);
 }
 
 bool loop_interval_has(const LoopInterval *in, bool from)
@@ -232,9 +253,10 @@ bool loop_interval_has(const LoopInterval *in, bool from)
 typedef struct IntervalBuild {
     LoopInterval *in;
     Preheader preheader;
-    Operand trips;           /* the number of iterations, in 32 bits */
-    Operand way[LIMITS_MAX]; /* by line: how far its values go in all iterations */
-    Operand end[2];          /* the first of those in which the comparisons hold, and the first one after them */
+    Operand trips;            /* the number of iterations, in 32 bits */
+    Operand way[LIMITS_MAX];  /* by line: how far its values go in all iterations */
+    Operand step[LIMITS_MAX]; /* by line: its step, in 32 bits */
+    Operand end[2];           /* the first of those in which the comparisons hold, and the first one after them */
 } IntervalBuild;
 
 /* The smaller or the greater of two numbers. */
@@ -273,6 +295,24 @@ static Operand divided(Preheader *t, Operand x, u64 by)
                            preheader_number(shifts ? (u64)__builtin_ctzll(by) : by, 32, false));
 }
 
+/* Finds x / by of 32 bits, where by is a constant or in a register. */
+static Operand quotient(Preheader *t, Operand x, Operand by)
+{
+    if (by.kind == OPND_IMM)
+        return divided(t, x, (u64)by.value & UINT32_MAX);
+    return preheader_apply(t, OPC_DIV, 32, x, by);
+}
+
+/* The magnitude of a step in 32 bits. */
+static Operand build_step(Preheader *t, LinearId magnitude, u32 bits)
+{
+    Operand step = sum_build(&t->sums, magnitude);
+    if (bits == 32 || step.kind == OPND_IMM)
+        return step;
+    preheader_require(t, step, CMP_LE, preheader_number(UINT32_MAX, 64, false), 64, false);
+    return preheader_low_half(t, step);
+}
+
 /* Finds how often the loop runs, and requires that no value of a line goes farther than WAY_MOST. */
 static void build_trips(IntervalBuild *b)
 {
@@ -281,11 +321,13 @@ static void build_trips(IntervalBuild *b)
     for (u32 k = 0; k < b->in->line.n; k++)
         step = b->in->line.v[k].step > step ? b->in->line.v[k].step : step;
     Operand distance = preheader_distance(&b->preheader, true);
-    u64 most = (WAY_MOST / step - 1) * c->constant;
+    u64 most = (WAY_MOST / step - 1) * (c->constant ? c->constant : 1);
     if (most < UINT32_MAX && b->in->line.n)
         preheader_require(&b->preheader, distance, CMP_LE, preheader_number(most, 32, false), 32, false);
-    b->trips = preheader_apply(&b->preheader, OPC_ADD, 32, divided(&b->preheader, distance, c->constant),
-                               preheader_number(1, 32, false));
+    Operand by =
+        c->constant ? preheader_number(c->constant, 32, false) : build_step(&b->preheader, c->step, c->compare.value.bits);
+    b->trips =
+        preheader_apply(&b->preheader, OPC_ADD, 32, quotient(&b->preheader, distance, by), preheader_number(1, 32, false));
 }
 
 static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
@@ -294,13 +336,38 @@ static LinearId moved(const IntervalBuild *b, LinearId base, i64 by)
     return linear_sum(f, base, linear_constant(f, linear_at(f, base)->bits, (u64)by), 1);
 }
 
+/* Finds how far values of the line go, whose step is in a register. Requires that this is no farther than WAY_MOST. */
+static void build_register_way(IntervalBuild *b, u32 line)
+{
+    Preheader *t = &b->preheader;
+    const IntervalLine *l = &b->in->line.v[line];
+    for (u32 k = 0; k < line; k++)
+        if (b->in->line.v[k].by == l->by) {
+            b->step[line] = b->step[k];
+            b->way[line] = b->way[k];
+            return;
+        }
+    LinearId by = l->down ? linear_scale(b->in->sums->exprs, l->by, (u64)-1) : l->by;
+    Operand step = b->step[line] = build_step(t, by, l->bits);
+    preheader_require(t, step, CMP_GT, preheader_number(0, 32, false), 32, false);
+    OpParts parts = {.type = {TYPE_U32}, .wide = true};
+    Operand way = sum_emit(&t->sums, (SumOp){OPC_MUL, parts, TYPE_B64, 1}, (Operand[]){step, b->trips}, 2);
+    preheader_require(t, way, CMP_LE, preheader_number(WAY_MOST, 64, false), 64, false);
+    b->way[line] = l->bits == 64 ? way : preheader_low_half(t, way);
+}
+
 /* Requires that no value of the line wraps. */
 static void require_line(IntervalBuild *b, u32 line)
 {
     Preheader *t = &b->preheader;
     const IntervalLine *l = &b->in->line.v[line];
-    Operand gone = scaled(t, b->trips, l->step, 32);
-    b->way[line] = l->bits == 64 ? preheader_widen(t, gone, false) : gone;
+    if (l->step) {
+        Operand gone = scaled(t, b->trips, l->step, 32);
+        b->step[line] = preheader_number(l->step, 32, false);
+        b->way[line] = l->bits == 64 ? preheader_widen(t, gone, false) : gone;
+    } else {
+        build_register_way(b, line);
+    }
     Operand start = sum_build(&t->sums, moved(b, l->base, l->down ? l->most : l->least));
     Operand way =
         preheader_apply(t, OPC_ADD, l->bits, b->way[line], preheader_number((u64)(l->most - l->least), l->bits, false));
@@ -321,8 +388,8 @@ static Operand build_bound(IntervalBuild *b, const IntervalLimit *m)
     return sum_build(&t->sums, moved(b, m->bound, m->past));
 }
 
-/* The first iteration in which the value is at the bound, or past it. */
-static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
+/* How far the value is from its bound, in 32 bits: 0 where it is at it, or past it, before the first iteration. */
+static Operand build_distance(IntervalBuild *b, const IntervalLimit *m)
 {
     Preheader *t = &b->preheader;
     const IntervalLine *l = &b->in->line.v[m->line];
@@ -335,9 +402,37 @@ static Operand build_limit(IntervalBuild *b, const IntervalLimit *m)
     Operand at = pick(t, l->down ? OPC_MIN : OPC_MAX, m->width, m->is_signed, bound, start);
     at = pick(t, l->down ? OPC_MAX : OPC_MIN, m->width, m->is_signed, at, end);
     Operand way = preheader_apply(t, OPC_SUB, m->width, l->down ? start : at, l->down ? at : start);
-    if (m->width == 64)
-        way = preheader_low_half(t, way);
-    return divided(t, preheader_apply(t, OPC_ADD, 32, way, preheader_number(l->step - 1, 32, false)), l->step);
+    return m->width == 64 ? preheader_low_half(t, way) : way;
+}
+
+static bool is_joined(const LoopInterval *in, u32 a, u32 b)
+{
+    const IntervalLimit *x = &in->limit.v[a], *y = &in->limit.v[b];
+    return x->from == y->from && in->line.v[x->line].by == in->line.v[y->line].by;
+}
+
+/* The first iteration in which the value of the limit, or of one that goes in the same steps, is at its bound, or past it; the
+ * last such iteration of those that hold from one on. 0: an earlier limit has been asked for it. */
+static bool build_limit(IntervalBuild *b, u32 k, Operand *at)
+{
+    Preheader *t = &b->preheader;
+    const LoopInterval *in = b->in;
+    for (u32 j = 0; j < k; j++)
+        if (is_joined(in, j, k))
+            return false;
+    const IntervalLimit *m = &in->limit.v[k];
+    Operand way = build_distance(b, m), step = b->step[m->line];
+    for (u32 j = k + 1; j < in->limit.n; j++)
+        if (is_joined(in, k, j))
+            way = pick(t, m->from ? OPC_MAX : OPC_MIN, 32, false, way, build_distance(b, &in->limit.v[j]));
+    if (step.kind == OPND_IMM) {
+        way = preheader_apply(t, OPC_ADD, 32, way, preheader_number((u64)step.value - 1, 32, false));
+    } else {
+        way = preheader_apply(t, OPC_ADD, 32, way, step);
+        way = preheader_apply(t, OPC_SUB, 32, way, preheader_number(1, 32, false));
+    }
+    *at = quotient(t, way, step);
+    return true;
 }
 
 /* How often the step fits into the way, at most RUN_MOST or the steps of 2^32; up: with what is left as one more. */
@@ -412,7 +507,9 @@ static void build_ends(IntervalBuild *b)
     for (u32 k = 0; k < b->in->limit.n; k++) {
         const IntervalLimit *m = &b->in->limit.v[k];
         u32 to = !m->from;
-        Operand at = build_limit(b, m);
+        Operand at;
+        if (!build_limit(b, k, &at))
+            continue;
         b->end[to] = any[to] ? pick(&b->preheader, to ? OPC_MIN : OPC_MAX, 32, false, b->end[to], at) : at;
         any[to] = true;
     }
@@ -441,7 +538,8 @@ static Operand build_last(IntervalBuild *b, Operand iterations)
     LinearId before = linear_sum(b->in->sums->exprs, v->start, v->step, (u64)-1);
     if (v->bits == 64)
         iterations = preheader_widen(t, iterations, false);
-    Operand way = scaled(t, iterations, c->constant, v->bits);
+    Operand way = c->constant ? scaled(t, iterations, c->constant, v->bits)
+                              : preheader_apply(t, OPC_MUL, v->bits, iterations, sum_build(&t->sums, c->step));
     return preheader_apply(t, c->down ? OPC_SUB : OPC_ADD, v->bits, sum_build(&t->sums, before), way);
 }
 

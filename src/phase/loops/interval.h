@@ -8,7 +8,7 @@
 typedef struct IntervalLine {
     LinearId base, by; /* by: the step as an expression */
     i64 least, most;
-    u64 step; /* its magnitude */
+    u64 step; /* its magnitude; 0: it is in a register */
     bool down;
     u32 bits;
     bool is_signed; /* as which numbers the values do not wrap */
@@ -29,7 +29,7 @@ typedef struct IntervalLimit {
 typedef struct LoopInterval {
     LoopSums *sums;
     const LoopCounter
-        *counter; /* its step is a constant; NULL: it is not known how often the loop runs, and all are checks */
+        *counter; /* NULL: it is not known how often the loop runs, and all are checks */
     VEC(IntervalLine) line;
     VEC(IntervalLimit) limit;
     SumCompares check;  /* comparisons that are to hold from the first iteration on */

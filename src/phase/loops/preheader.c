@@ -112,7 +112,8 @@ Operand preheader_apply(Preheader *t, Opcode opcode, u32 bits, Operand x, Operan
         SWAP(x, y);
     if (y.kind == OPND_IMM && y.value == 0 && (opcode == OPC_ADD || opcode == OPC_SUB || opcode == OPC_SHR))
         return x;
-    u32 cost = opcode != OPC_DIV && opcode != OPC_REM ? bits / 32 : bits == 32 ? 8 : 80;
+    u32 division = bits == 64 ? 80 : y.kind == OPND_IMM ? 8 : 18;
+    u32 cost = opcode != OPC_DIV && opcode != OPC_REM ? bits / 32 : division;
     Type type = opcode == OPC_AND || opcode == OPC_SHL ? bits_type(bits) : unsigned_type(bits);
     type = opcode == OPC_ADD || opcode == OPC_SUB ? signed_type(bits) : type;
     OpParts parts = {.type = {type}, .low = opcode == OPC_MUL};

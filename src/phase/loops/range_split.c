@@ -46,7 +46,7 @@
  * loop-version, which comes first, take at most --loop-version-size machine instructions. The loops that gain the most
  * come first.
  *
- * Declines: values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and those with
+ * Declines: checks of values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and those with
  * instructions that may not be copied. */
 #include "analysis/loop_test.h"
 #include "ir/cfg.h"
@@ -81,8 +81,8 @@ static const char *const not_counted = "it is not known how often the loop runs"
 
 static bool is_inside(Analyses *an, const Loop *loop, const Block *b) { return b && loop_contains(an_loops(an), loop, b); }
 
-/* Finds the comparison that alone ends the loop, at its latch. */
-static void find_counter(RangeSplit *s)
+/* Finds the comparison that alone ends the loop, at its latch. Where nothing but checks is to go, its step is a constant. */
+static void find_counter(RangeSplit *s, bool checks)
 {
     Block *latch = s->loop->latches[0];
     Instr *branch = block_two_way_branch(latch), *test = branch ? local_definition(branch, branch->guard) : NULL;
@@ -90,7 +90,7 @@ static void find_counter(RangeSplit *s)
         return;
     s->compare.n = 0;
     if (loop_compares_of(&s->sums, latch, s->loop->header, &s->compare) || s->compare.n != 1 ||
-        !loop_counter_read(&s->sums, &s->compare.v[0], latch, &s->counter) || !s->counter.constant)
+        !loop_counter_read(&s->sums, &s->compare.v[0], latch, &s->counter) || (checks && !s->counter.constant))
         return;
     s->counter.alone = true;
     s->test = test;
@@ -364,7 +364,7 @@ static RangeSplit *plan(Analyses *an, PhaseRun *run, Loop *loop, u32 enough, boo
     s->loop = loop;
     s->enough = enough;
     loop_sums_init(&s->sums, an, loop);
-    find_counter(s);
+    find_counter(s, checks);
     s->interval = (LoopInterval){.sums = &s->sums, .counter = s->test ? &s->counter : NULL};
     for (u32 k = 0; k < loop->block_count; k++)
         find_guard(an, s, loop->blocks[k], checks);

@@ -6,6 +6,7 @@
 typedef struct Line {
     bool wide;
     i64 start, step;
+    Reg by; /* where it is one: `step` is multiplied by it */
     Reg value;
 } Line;
 
@@ -34,13 +35,27 @@ typedef struct RangedLoop {
 static void step(Gen *g, const Line *l)
 {
     Reg from = l->wide ? l->value : narrowed_number(g, l->value);
-    line(g, "add.s%u %s, %s, %lld;", number_bits(l->wide), NAME(l->value), NAME(from), (long long)l->step);
+    if (l->by.pool != P_NONE)
+        line(g, "%s.s%u %s, %s, %s;", l->step < 0 ? "sub" : "add", number_bits(l->wide), NAME(l->value), NAME(from),
+             NAME(l->by));
+    else
+        line(g, "add.s%u %s, %s, %lld;", number_bits(l->wide), NAME(l->value), NAME(from), (long long)l->step);
 }
 
 /* r = start + k * step */
 static void set_after(Gen *g, const Line *l, Reg r, i64 start, Reg k)
 {
     set_number(g, l->wide, r, start);
+    if (l->by.pool != P_NONE) {
+        Reg way = fresh_number(g, l->wide), wide = k;
+        if (l->wide) {
+            wide = fresh(g, P_TEMP64);
+            line(g, "cvt.s64.s32 %s, %s;", NAME(wide), NAME(k));
+        }
+        line(g, "mul.lo.s%u %s, %s, %s;", number_bits(l->wide), NAME(way), NAME(wide), NAME(l->by));
+        line(g, "mad.lo.s%u %s, %s, %lld, %s;", number_bits(l->wide), NAME(r), NAME(way), (long long)l->step, NAME(r));
+        return;
+    }
     line(g, l->wide ? "mad.wide.s32 %s, %s, %lld, %s;" : "mad.lo.s32 %s, %s, %lld, %s;", NAME(r), NAME(k),
          (long long)l->step, NAME(r));
 }
@@ -49,6 +64,27 @@ static i64 pick_step(Gen *g)
 {
     static const i64 steps[] = {1, 1, 1, 1, 2, 4, 4, 8, -1, -1, -2, -4, 3, 7, -5, 0x1000};
     return steps[below(g, COUNT_OF(steps))];
+}
+
+static i64 near_end(Gen *g, bool wide);
+
+/* Now and then puts the step into a register. counts: it is more than 0. */
+static void make_register_step(Gen *g, Line *l, bool counts)
+{
+    if (!percent(g, 25))
+        return;
+    Reg low = fresh(g, P_TEMP32);
+    l->step = percent(g, 70) ? 1 : -1;
+    line(g, "and.b32 %s, %s, 1;", NAME(low), NAME(pick_defined(g, P_32)));
+    line(g, "mad.lo.s32 %s, %s, %u, %u;", NAME(low), NAME(low), 1 + below(g, 9),
+         percent(g, 95) || counts ? 1 + below(g, 5) : 0);
+    if (!counts && percent(g, 12))
+        set_number(g, false, low, near_end(g, false));
+    l->by = low;
+    if (!l->wide)
+        return;
+    l->by = fresh(g, P_TEMP64);
+    line(g, "cvt.%s %s, %s;", percent(g, 50) ? "s64.s32" : "u64.u32", NAME(l->by), NAME(low));
 }
 
 static i64 near_end(Gen *g, bool wide)
@@ -64,17 +100,19 @@ static void make_counter(Gen *g, RangedLoop *l)
     static const i64 safe[] = {0, 0, 0, 1, 100, 0x7ff00000, 0x80100000, 0xfff00000};
     Line *c = &l->counter;
     *c = (Line){.wide = percent(g, 25), .step = pick_step(g)};
+    make_register_step(g, c, true);
+    bool in_register = c->by.pool != P_NONE;
     c->value = fresh_number(g, c->wide);
     l->bound = fresh_number(g, c->wide);
     l->is_signed = percent(g, 60);
-    bool exact = percent(g, 40), strict = percent(g, 70), down = c->step < 0;
+    bool exact = !in_register && percent(g, 40), strict = percent(g, 70), down = c->step < 0;
     l->cmp = exact ? "ne" : down ? (strict ? "gt" : "ge") : strict ? "lt" : "le";
     c->start = exact ? near_end(g, c->wide) : down ? 0x60000 : safe[below(g, COUNT_OF(safe))];
     line(g, "and.b32 %s, %s, %u;", NAME(l->trips), NAME(pick_defined(g, P_32)), percent(g, 25) ? 7 : TRIPS - 1);
     line(g, "add.s32 %s, %s, 1;", NAME(l->trips), NAME(l->trips));
     set_number(g, c->wide, c->value, c->start);
     set_after(g, c, l->bound, l->old && exact ? (i64)((u64)c->start - (u64)c->step) : c->start, l->trips);
-    if (!exact && percent(g, 40))
+    if (!exact && !in_register && percent(g, 40))
         line(g, "add.s%u %s, %s, %lld;", number_bits(c->wide), NAME(l->bound), NAME(l->bound),
              (long long)(c->step > 1    ? -(i64)below(g, 2)
                          : c->step < -1 ? (i64)below(g, 2)
@@ -113,11 +151,13 @@ static void make_guard(Gen *g, RangedLoop *l)
     if (percent(g, 50)) {
         static const i64 factors[] = {1, 1, 1, 2, 4, -1, 3};
         b->factor = factors[below(g, COUNT_OF(factors))];
-        of = (Line){.wide = l->counter.wide, .step = (i64)((u64)l->counter.step * (u64)b->factor)};
+        of = (Line){.wide = l->counter.wide, .by = l->counter.by, .step = (i64)((u64)l->counter.step * (u64)b->factor)};
         of.start = (i64)((u64)b->own.start + (u64)l->counter.start * (u64)b->factor);
     } else {
+        make_register_step(g, &b->own, false);
         b->own.value = fresh_number(g, b->own.wide);
         set_number(g, b->own.wide, b->own.value, b->own.start);
+        of = b->own;
     }
     b->extended = of.wide || percent(g, 75) ? 0 : 1 + (int)below(g, 2);
     u32 form = below(g, 4);
