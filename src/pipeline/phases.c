@@ -45,10 +45,15 @@ static const PhaseAlias alias_row[] = {
 #include "pipeline/pipeline.def"
 };
 
+static const PhaseSpares spares_row[] = {
+#define SPARES(change, spared, reason) {PHASE_NUMBER_##change, PHASE_NUMBER_##spared},
+#include "pipeline/pipeline.def"
+};
+
 _Static_assert(COUNT_OF(phase_row) == PHASE_COUNT, "a number for each phase");
 
-const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row, COUNT_OF(order_row) - 1,
-                                alias_row, COUNT_OF(alias_row)};
+const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row,  COUNT_OF(order_row) - 1,
+                                alias_row, COUNT_OF(alias_row), spares_row, COUNT_OF(spares_row)};
 
 static PhaseRange find_cstr(const PhaseTable *table, const char *name) { return phase_find(table, name, strlen(name)); }
 

@@ -33,6 +33,11 @@ typedef struct PhaseAlias {
     const char *name, *first, *last;
 } PhaseAlias;
 
+/* What phase number `change` changes gives phase number `spared` nothing to do. */
+typedef struct PhaseSpares {
+    u32 change, spared;
+} PhaseSpares;
+
 typedef struct PhaseTable {
     const PhaseInfo *phase;
     u32 phases;
@@ -40,6 +45,8 @@ typedef struct PhaseTable {
     u32 orders;
     const PhaseAlias *alias;
     u32 aliases;
+    const PhaseSpares *spares;
+    u32 spares_rows;
 } PhaseTable;
 
 enum PhaseCount {

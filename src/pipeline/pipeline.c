@@ -53,9 +53,11 @@ static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
 {
     u32 *seen = mem_zalloc(sizeof *seen * runner->current.sequence.n); /* by place in the sequence */
-    u32 spent[PHASE_COUNT] = {0}, unchanged[PHASE_COUNT] = {0};
+    u32 spent[PHASE_COUNT] = {0}, unchanged[PHASE_COUNT] = {0}, vain[PHASE_COUNT] = {0}, changed[PHASE_COUNT] = {0};
     runner->current.spent = spent;
     runner->current.unchanged = unchanged;
+    runner->current.vain = vain;
+    runner->current.changed = changed;
     runner->current.copied = 0;
     runner->current.calls = 0;
     bool ok = run_sequence(runner, fn, an, seen);

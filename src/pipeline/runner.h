@@ -22,6 +22,8 @@ typedef struct CurrentFunction {
     Analyses *an;
     Original *original; /* what it was; NULL: nothing is compared with that */
     u32 *unchanged;     /* by phase: the state in which it last had nothing to do; 0: none (step.c) */
+    u32 *vain;          /* by phase: the number of the call in which it last had nothing to do; 0: none */
+    u32 *changed;       /* by phase: the number of the call in which it, or the runner after it, last changed something */
     bool lied;          /* a phase changed it in a state in which that phase had had nothing to do */
     u32 *spent;         /* by phase: what it has spent of its budget */
     u32 copied;         /* machine instructions of the copies of its loops */

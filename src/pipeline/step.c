@@ -120,8 +120,10 @@ static void end_run(PhaseRun *run)
     fnvmap_free(&run->said);
 }
 
-static void note_change(const Runner *runner, PhaseStats *stats, const PhaseRun *run)
+static void note_change(Runner *runner, u32 phase, const PhaseRun *run)
 {
+    PhaseStats *stats = &runner->stats->phase[phase];
+    runner->current.changed[phase] = runner->current.calls;
     if (stats->last_changed == run->fn)
         return;
     stats->changed++;
@@ -141,12 +143,37 @@ static bool has_nothing_to_do(const Runner *runner, u32 phase, const Function *f
            runner->config->bisect_limit == BISECT_OFF;
 }
 
+static bool gives_nothing_to_do(const PhaseTable *table, u32 change, u32 phase)
+{
+    for (const PhaseSpares *row = table->spares; row < table->spares + table->spares_rows; row++)
+        if (row->change == change && row->spared == phase)
+            return true;
+    return false;
+}
+
+/* Whether something changed since the phase last had nothing to do, all of it by phases whose changes give it nothing to do. */
+static bool is_spared(const Runner *runner, u32 phase)
+{
+    u32 since = runner->current.vain[phase];
+    bool any = false;
+    for (u32 k = 0; k < runner->config->table->phases && since; k++) {
+        if (runner->current.changed[k] < since)
+            continue;
+        if (!gives_nothing_to_do(runner->config->table, k, phase))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 /* Notes that a phase found nothing to do in the function. One that knows less in a later call than in a first one is asked again. */
 static void note_unchanged(Runner *runner, u32 phase, const PhaseRun *run)
 {
-    bool knew_all = run->iteration == 0 || step_phase(runner, phase)->after == OF_CLEANUP;
-    if (knew_all && !run->may_do_more && !run->looks_at_jumps)
-        runner->current.unchanged[phase] = state_of(run->fn);
+    bool is_first = run->iteration == 0 || step_phase(runner, phase)->after == OF_CLEANUP;
+    if (run->looks_at_jumps || run->may_do_more || (!is_first && (run->state || run->is_last)))
+        return;
+    runner->current.vain[phase] = runner->current.calls;
+    runner->current.unchanged[phase] = state_of(run->fn);
 }
 
 /* Calls a phase once. Each call has its own arena, because in a large function the next one needs the memory. */
@@ -158,7 +185,7 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
         return PHASE_UNCHANGED;
     runner->current.calls++;
     bool is_vain = has_nothing_to_do(runner, phase, an->fn);
-    if (is_vain && !checks(runner))
+    if ((is_vain && !checks(runner)) || is_spared(runner, phase))
         return PHASE_UNCHANGED;
     PhaseStats *stats = &runner->stats->phase[phase];
     double start = seconds_but_for_analyses(runner, an);
@@ -177,7 +204,7 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     stats->in_vain += result == PHASE_UNCHANGED;
     runner->current.lied |= is_vain && result != PHASE_UNCHANGED;
     if (result != PHASE_UNCHANGED)
-        note_change(runner, stats, run);
+        note_change(runner, phase, run);
     else
         note_unchanged(runner, phase, run);
     stats->seconds += seconds_but_for_analyses(runner, an) - start;
@@ -243,7 +270,10 @@ static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
         edit_layout(fn); /* of blocks that are now empty */
         stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
     }
-    return edit_places(fn) || removed ? OUTCOME_CHANGED : outcome;
+    if (!edit_places(fn) && !removed)
+        return outcome;
+    runner->current.changed[step.phase[0]] = runner->current.calls;
+    return OUTCOME_CHANGED;
 }
 
 static void print_states(Runner *runner, Step step, Function *fn, const char *when, const bool *wanted)
