@@ -135,31 +135,28 @@ static void visit(Solver *s, const Instr *i)
             uniform_make_divergent(s, w.reg);
 }
 
-/* Notes what the instruction reads. */
-static void note_reads(Solver *s, const Instr *i)
+/* Counts what the instruction reads. */
+static void count_reads(Solver *s, const Instr *i)
 {
     if (i->kind != INSTR_OP)
         return;
     if (i->guard)
-        bitset_add(&s->readers.was_read, i->guard);
+        s->readers.reads[i->guard]++;
     if (op_has(i->op, OPF_CARRY_IN))
-        bitset_add(&s->readers.was_read, CARRY_REG);
+        s->readers.reads[CARRY_REG]++;
     for_each_slot(o, i)
         if (slot_is_use(o))
-            bitset_add(&s->readers.was_read, o->id);
+            s->readers.reads[o->id]++;
 }
 
 static void collect_readers(Solver *s)
 {
-    u32 *next = arena_array(s->scratch, u32, (size_t)s->fn->regs.n + 2);
+    u32 *next = arena_alloc_raw(s->scratch, sizeof *next * ((size_t)s->fn->regs.n + 2));
     s->readers.first_reader =
         next++; /* filling moves next[reg] from where the register's readers begin to where they end */
-    for (u32 p = 0; p < s->order->count; p++)
-        for_each_instr(i, s->order->rpo[p])
-            for (RegWalk w = reg_walk(i); next_read(&w);)
-                next[w.reg + 1]++;
+    next[-1] = next[0] = 0;
     for (RegId reg = 0; reg < s->fn->regs.n; reg++)
-        next[reg + 1] += next[reg];
+        next[reg + 1] = next[reg] + s->readers.reads[reg];
     s->readers.reader = arena_alloc_raw(s->scratch, sizeof *s->readers.reader * (size_t)next[s->fn->regs.n]);
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p])
@@ -178,16 +175,15 @@ static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 /* Visits all instructions. What becomes divergent has to be spread only to what reads it and was visited before. */
 static void visit_all(Solver *s)
 {
-    s->readers.was_read = bitset_new(s->scratch, s->fn->regs.n);
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p]) {
-            note_reads(s, i);
+            count_reads(s, i);
             s->asks_level = false;
             visit(s, i);
             if (s->asks_level)
                 vec_push(&s->within_warp, i);
         }
-    s->readers.was_read.word = NULL;
+    s->readers.visited_all = true;
 }
 
 /* Takes registers and branches out of the sets until only what is uniform at this level is left. */
@@ -207,6 +203,7 @@ static void spread(Solver *s)
 static void start_solving(Solver *s, Uniform *u)
 {
     RegId reg;
+    s->readers.reads = arena_array(s->scratch, u32, s->fn->regs.n);
     bitset_fill(&u->warp);
     bitset_fill(&u->branch_warp);
     bitset_fill(&s->listed);

@@ -144,13 +144,17 @@ static void join_after(Solver *s, const Loop *loop)
     }
 }
 
+/* Lists what the block writes that is live somewhere and uniform so far. */
 static void list_written(Solver *s, u32 p)
 {
     u32 first = s->walk.writes.n, instrs = 0;
     for_each_instr(i, s->order->rpo[p]) {
         instrs++;
-        for (RegWalk w = reg_walk(i); next_write(&w);)
-            vec_push(&s->walk.writes, w.reg);
+        for (RegWalk w = reg_walk(i); next_write(&w);) {
+            u32 number = s->live->number[w.reg];
+            if (number && bitset_has(&s->listed, number - 1))
+                vec_push(&s->walk.writes, number - 1);
+        }
     }
     s->walk.written[p] = (Written){first, s->walk.writes.n, instrs + 1};
 }
@@ -209,10 +213,11 @@ static bool joins_matter(Solver *s)
 /* Makes divergent what is written on a path, of a set of registers (Live.set). */
 static void diverge_written(Solver *s, u32 group, u64 set)
 {
-    const RegId *reg = s->live->listed + 64 * group;
-    for (set &= s->listed.word[group]; set; set &= set - 1, s->steps++)
-        if (s->walk.written_mark[reg[__builtin_ctzll(set)]] == s->walk.propagation)
-            uniform_make_divergent(s, reg[__builtin_ctzll(set)]);
+    for (set &= s->listed.word[group]; set; set &= set - 1, s->steps++) {
+        u32 number = 64 * group + (u32)__builtin_ctzll(set);
+        if (s->walk.written_mark[number] == s->walk.propagation)
+            uniform_make_divergent(s, s->live->listed[number]);
+    }
 }
 
 /* Makes divergent what is written on a path and live where the paths join. */
@@ -315,7 +320,7 @@ void uniform_find_joins(Solver *s)
     find_leaving(s);
     s->walk.reach = arena_array(s->scratch, Reach, blocks);
     s->walk.region = arena_alloc_raw(s->scratch, sizeof *s->walk.region * blocks);
-    s->walk.written_mark = arena_array(s->scratch, u32, s->fn->regs.n);
+    s->walk.written_mark = arena_array(s->scratch, u32, s->live->listed_count);
     s->walk.written = arena_array(s->scratch, Written, blocks);
     s->walk.pending = bitset_new(s->scratch, blocks);
     s->step_limit = PROPAGATION_LIMIT * ((u64)blocks + s->order->succ.start[blocks]);

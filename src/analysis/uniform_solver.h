@@ -17,7 +17,7 @@ typedef struct Listed {
     u32 position, next;
 } Listed;
 
-/* The registers that a block writes: Solver.writes[first .. end - 1]. */
+/* What a block writes of Live.listed, by place there: UniformWalk.writes[first .. end - 1]. */
 typedef struct Written {
     u32 first, end;
     u32 instrs; /* of the block, plus 1; 0: nobody asked yet */
@@ -25,7 +25,8 @@ typedef struct Written {
 
 /* The instructions that read each register. */
 typedef struct UniformReaders {
-    BitSet was_read;      /* by register: what was visited so far reads it; without words: everything was visited */
+    u32 *reads;           /* by register: how often what was visited so far reads it */
+    bool visited_all;
     u32 *first_reader;    /* by register: those that read it are reader[first_reader[reg]] .. */
     const Instr **reader; /* .. reader[first_reader[reg + 1] - 1], in order; NULL: not asked for yet */
 } UniformReaders;
@@ -42,9 +43,9 @@ typedef struct UniformPlaces {
 typedef struct UniformWalk {
     u32 propagation;
     Reach *reach;
-    u32 *written_mark; /* by register: the propagation in whose region it is written */
+    u32 *written_mark; /* by place in Live.listed: the propagation in whose region the register is written */
     Written *written;  /* by position */
-    VecU32 writes;     /* registers, of the blocks one after the other */
+    VecU32 writes;     /* places in Live.listed, of the blocks one after the other */
     BitSet pending;
     u32 *region, region_size;
     VecU32 joins;
@@ -81,7 +82,7 @@ static inline void uniform_make_divergent(Solver *s, RegId reg)
     bitset_del(s->uniform, reg);
     if (s->live->number[reg])
         bitset_del(&s->listed, s->live->number[reg] - 1);
-    if (!s->readers.was_read.word || bitset_has(&s->readers.was_read, reg))
+    if (s->readers.visited_all || s->readers.reads[reg])
         vec_push(&s->work, reg);
 }
 
