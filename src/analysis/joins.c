@@ -39,7 +39,7 @@ typedef struct PartialJoins {
     Marks after, before, region; /* by position: walks from a join, back from it, and from the branch above it */
     const Block *walked_to;      /* where the walks from a join and back from it end, if there are both */
     bool walked;
-    u32 region_to; /* where the walk of the region ends */
+    u32 region_to; /* where the last region ends */
     VecU32 work;
     VecU32 joins;   /* positions of the blocks that some threads of a branch may come to over several edges */
     u32 *number;    /* by position: place in the walk of the region, plus 1 */
@@ -208,22 +208,37 @@ static void add_edges(PartialJoins *f, u32 position, u32 old)
     f->hash = hash;
 }
 
+/* The number of the block where a region ends; if it ends nowhere, a number that no block has. */
+static u32 end_of(const PartialJoins *f, const Block *old) { return old ? f->order->index[old->id] : f->order->count; }
+
+/* Whether the region from `top` to `old` is a part of the one that was added last. It is if nothing leads from `top` to the end of
+ * that one but by `old`. */
+static bool is_added(const PartialJoins *f, const Block *top, const Block *old)
+{
+    u32 to = end_of(f, old), end = f->region_to;
+    if (!marks_has(&f->region, f->order->index[top->id]))
+        return false;
+    if (end == to || end == f->order->count)
+        return true;
+    const DomTree *dom = an_dom(f->an);
+    return old && marks_has(&f->region, to) && strictly_dominates(dom, top, old) && dominates(dom, old, f->order->rpo[end]);
+}
+
 /* Adds the blocks from the end of `top` to `old`, and how they are connected. A region that was added before is added by
- * its number; a part of the last one, which `top` is in, by the number of `top`. */
+ * its number. */
 static void add_region(PartialJoins *f, const Block *top, const Block *old)
 {
-    u32 from = f->order->index[top->id], to = old ? f->order->index[old->id] : f->order->count; /* no block has that number */
-    u64 *number = fnvmap_at(&f->regions, (u64)from << 32 | to);
-    bool is_part = f->region_to == to && marks_has(&f->region, from);
-    if (*number || is_part) {
-        add(f, *number ? *number : (u64)f->number[from] << 32);
+    u32 to = end_of(f, old);
+    u64 *number = fnvmap_at(&f->regions, (u64)f->order->index[top->id] << 32 | to);
+    if (*number) {
+        add(f, *number);
         return;
     }
     *number = f->regions.count;
     marks_clear(&f->region);
     vec_clear(&f->work);
     f->region_to = to;
-    add_edges(f, from, to);
+    add_edges(f, f->order->index[top->id], to);
     for (u32 k = 0; k < f->work.n; k++, f->budget--) {
         add(f, code_of(f, f->work.v[k]));
         add_edges(f, f->work.v[k], to);
@@ -232,11 +247,12 @@ static void add_region(PartialJoins *f, const Block *top, const Block *old)
 
 /* ---- the function ------------------------------------------------------------------------------------------------ */
 
+/* What was added holds the code by which ptxas chooses between the joins in it, whether or not one of them matters. */
 static void look_at(PartialJoins *f, Block *b)
 {
     const Block *top = an_dom(f->an)->idom[b->id];
     const Block *old = reconvergence_point(f->gate, top);
-    if (b == old || !is_partial(f, b))
+    if (b == old || is_added(f, top, old) || !is_partial(f, b))
         return;
     f->budget -= old ? 0 : f->order->count; /* where threads leave the function the gate walks over all of it */
     if (reconverge_at(f->gate, b, old) != RECONVERGE_SAFE && has_rival(f, b, old))
