@@ -120,8 +120,7 @@ static void add(CodeHash *h, u64 value)
 static void add_operand(CodeHash *h, const Operand *o)
 {
     bool is_block = o->kind == OPND_LABEL || o->kind == OPND_TABLE; /* the edges are hashed instead */
-    add(h, (u64)o->kind << 16 | (u64)o->flags << 8 | o->sub);
-    add(h, is_block ? 0 : o->id);
+    add(h, (u64)(is_block ? 0 : o->id) << 32 | (u64)o->kind << 16 | (u64)o->flags << 8 | o->sub);
     add(h, is_block ? 0 : (u64)o->value);
 }
 
@@ -152,25 +151,55 @@ static void add_block(CodeHash *h, const Block *b)
     add(h, b->falls_off);
 }
 
-static u64 code_hash(const Function *fn)
+static u64 hash_of(CodeHash *h)
+{
+    const Tuning *tuning = &h->fn->tuning;
+    mark_continuation(h);
+    add(h, tuning->spills_to_shared);
+    add(h, tuning->most_threads.value);
+    add(h, (u64)tuning->least_ctas.value << 32 | tuning->most_registers.value);
+    for_each_chain(h, number);
+    for_each_chain(h, add_block);
+    return h->hash;
+}
+
+/* The number of instructions in blocks that are reached. */
+static u32 count_of(const CodeHash *h)
+{
+    u32 count = 0;
+    for_each_block(b, h->fn)
+        for (const Instr *i = code_block(h, b)->reached ? b->first : NULL; i; i = i->next)
+            count += i->kind == INSTR_OP;
+    return count;
+}
+
+static CodeHash start(const Function *fn)
 {
     CodeHash h = {.fn = fn, .block = mem_zalloc(fn->blocks.n * sizeof *h.block), .hash = FNV_BASIS};
     find_edges(&h);
-    mark_continuation(&h);
-    add(&h, fn->tuning.spills_to_shared);
-    add(&h, fn->tuning.most_threads.value);
-    add(&h, (u64)fn->tuning.least_ctas.value << 32 | fn->tuning.most_registers.value);
-    for_each_chain(&h, number);
-    for_each_chain(&h, add_block);
-    vec_free(&h.work);
-    mem_free(h.block);
-    return h.hash;
+    return h;
+}
+
+static void end(CodeHash *h)
+{
+    vec_free(&h->work);
+    mem_free(h->block);
 }
 
 void code_remember(Function *fn)
 {
-    if (!fn->changed && !fn->edits.parsed_code)
-        fn->edits.parsed_code = code_hash(fn);
+    if (fn->changed || fn->edits.parsed_code)
+        return;
+    CodeHash h = start(fn);
+    fn->edits.parsed_count = count_of(&h);
+    fn->edits.parsed_code = hash_of(&h);
+    end(&h);
 }
 
-bool code_is_as_parsed(const Function *fn) { return code_hash(fn) == fn->edits.parsed_code; }
+bool code_is_as_parsed(const Function *fn)
+{
+    CodeHash h = start(fn);
+    bool same = count_of(&h) == fn->edits.parsed_count && hash_of(&h) == fn->edits.parsed_code;
+    end(&h);
+    return same;
+}

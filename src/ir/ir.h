@@ -263,6 +263,7 @@ typedef struct FunctionEdits {
     VEC(OriginLink) origin_links; /* by `made`, ascending */
     VecU32 lost_readers;          /* registers that an edit removed a reader of; see edit_remove_unread */
     u64 parsed_code;              /* see ir/code_hash.h */
+    u32 parsed_count;             /* of instructions, likewise */
     u32 flat_epoch, legal_epoch;  /* its epoch of the code when scopes_flatten() and scopes_legalize() last ran */
     u32 flattenings;              /* how often scopes were flattened: no epoch tells that */
 } FunctionEdits;
