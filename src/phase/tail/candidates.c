@@ -6,6 +6,7 @@
 #include "base/bound.h"
 #include "ir/cfg.h"
 #include "phase/tail/ends.h"
+#include "target/ptxas.h"
 
 /* Instructions at their ends that candidates must have in common before they are compared. */
 #define HASHED_ITEMS 3
@@ -204,6 +205,27 @@ static i64 gain_of_length(Merge *m, const TailCandidate *group, u32 n, u32 first
     return sum;
 }
 
+/* What a block saves at most that gives up this many items of its end. */
+static u32 most_saved(const Block *b, u32 items)
+{
+    const Instr *end = block_terminator(b);
+    u32 cost = 1; /* of the end */
+    for (const Instr *i = end ? end->prev : b->last; i && items; i = i->prev) {
+        items -= i->kind != INSTR_LOC;
+        cost += i->kind == INSTR_OP ? ptxas_cost(i) : 0;
+    }
+    return cost;
+}
+
+/* Whether the gain of this length can exceed `most`. */
+static bool may_gain_more(const Merge *m, const TailCandidate *group, u32 n, u32 first, u32 items, i64 most)
+{
+    i64 each = 2 * (i64)most_saved(group[first].block, items) + 1, sum = 0;
+    for (u32 k = first + 1; k < n; k++)
+        sum += !group[k].done && m->tail[k].items >= items ? each : 0;
+    return sum > most;
+}
+
 u32 candidates_best_length(Merge *m, const TailCandidate *group, u32 n, u32 first)
 {
     u32 best = 0;
@@ -213,7 +235,9 @@ u32 candidates_best_length(Merge *m, const TailCandidate *group, u32 n, u32 firs
         bool seen = items == 0;
         for (u32 before = first + 1; before < k && !seen; before++)
             seen = m->tail[before].items == items;
-        i64 sum = seen ? INT64_MIN : gain_of_length(m, group, n, first, items);
+        if (seen || !may_gain_more(m, group, n, first, items, most))
+            continue;
+        i64 sum = gain_of_length(m, group, n, first, items);
         if (sum > most) {
             most = sum;
             best = items;
