@@ -148,6 +148,16 @@ void mem_free(const void *memory)
     free(block ? block : own);
 }
 
+void *mem_shrink(void *old, size_t bytes)
+{
+    enum { MOVED_MAX = 1024 };
+    if (bytes > MOVED_MAX)
+        return mem_realloc(old, bytes);
+    void *made = bytes ? memcpy(mem_alloc(bytes), old, bytes) : NULL;
+    mem_free(old);
+    return made;
+}
+
 /* A function of its own, since its frame holds nothing that changes after setjmp. */
 static bool run_in(MemScope *mine, void (*body)(void *data), void *data)
 {

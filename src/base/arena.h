@@ -40,6 +40,9 @@ void arena_free(Arena *arena);
 void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t bytes);
 void *mem_realloc(void *old, size_t bytes);
+/* Gives back what comes after the first `bytes`, and, if there are none, all: the answer is NULL then. What is small moves, so
+ * that its old place is free as a whole, for the next one that grows as large. */
+void *mem_shrink(void *old, size_t bytes);
 void mem_free(const void *memory); /* NULL: does nothing */
 /* Runs body(data). If memory runs out, body is left at once, and the answer is false. Memory that body allocated from here
  * or in arenas, and did not free, is freed either way; other resources (open files) are not. body may not free or grow

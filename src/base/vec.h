@@ -34,12 +34,12 @@ typedef VEC(char *) Words; /* of a command line */
     } while (0)
 
 /* Gives spare capacity back. */
-#define vec_shrink(vec)                                                              \
-    do {                                                                             \
-        if ((vec)->n < (vec)->cap) {                                                 \
-            (vec)->cap = (vec)->n;                                                   \
-            (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v); \
-        }                                                                            \
+#define vec_shrink(vec)                                                            \
+    do {                                                                           \
+        if ((vec)->n < (vec)->cap) {                                               \
+            (vec)->cap = (vec)->n;                                                 \
+            (vec)->v = mem_shrink((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v); \
+        }                                                                          \
     } while (0)
 
 #define vec_pop(vec) ((vec)->v[--(vec)->n])

@@ -116,6 +116,8 @@ void function_shrink(Function *fn)
     cfg_free(fn);
     vec_shrink(&fn->regs);
     vec_shrink(&fn->blocks);
+    vec_shrink(&fn->scopes);
+    vec_shrink(&fn->params);
     vec_shrink(&fn->scopes.v[0].decls);
     if (!fn->edits.lost_readers.n)
         vec_free(&fn->edits.lost_readers);
@@ -123,6 +125,7 @@ void function_shrink(Function *fn)
 
 Block *block_new(Function *fn, ScopeId scope)
 {
+    assert(scope < 1u << 29);
     Block *b = arena_new(fn->module->arena, Block);
     b->id = fn->blocks.n;
     b->fn = fn;

@@ -145,10 +145,10 @@ typedef struct Sym {
     bool renamed;
     bool is_extern;
     bool escapes; /* an alias, an initialiser or debug data names it */
-    i64 bytes;    /* the size; -1: unknown (extern arrays, opaque types) */
     u32 align;
-    Function *owner;    /* of a local variable or parameter; NULL at module level */
     ScopeId scope;      /* inside owner */
+    i64 bytes;          /* the size; -1: unknown (extern arrays, opaque types) */
+    Function *owner;    /* of a local variable or parameter; NULL at module level */
     Function *function; /* SYM_FUNC */
     Span text;          /* the declaration */
 } Sym;
@@ -198,16 +198,20 @@ typedef struct Table {
 typedef struct Label {
     struct Label *next;
     const Name *name;
-    ScopeId scope;
+    ScopeId scope : 30;
+    bool pinned : 1; /* debug sections or unknown operands name it, so the block must stay */
+    bool renamed : 1;
     u32 lead;
-    Span text;   /* `name:`; empty when a phase made it */
-    bool pinned; /* debug sections or unknown operands name it, so the block must stay */
-    bool renamed;
+    Span text; /* `name:`; empty when a phase made it */
 } Label;
+_Static_assert(sizeof(Label) == 32, "a text may be nearly all labels");
 
 struct Block {
-    u32 id; /* index into Function.blocks */
-    ScopeId scope;
+    u32 id;             /* index into Function.blocks */
+    ScopeId scope : 29;
+    bool falls_off : 1; /* control runs off the end of the function's text, which is like ret */
+    bool dead : 1;      /* unlinked */
+    bool ordered : 1;   /* the `order` of the instructions is ascending */
     Function *fn;
     Block *prev, *next;  /* layout */
     Label *labels;       /* in source order */
@@ -215,10 +219,8 @@ struct Block {
     Block *fall;         /* where control continues when no terminator takes it elsewhere; NULL: nowhere */
     Instr *jump;         /* the unconditional `bra` to fall, if the text has one, or needs one */
     const Instr *loc;    /* the .loc in force where the block starts; NULL: none */
-    bool falls_off;      /* control runs off the end of the function's text, which is like ret */
-    bool dead;           /* unlinked */
-    bool ordered;        /* the `order` of the instructions is ascending */
 };
+_Static_assert(sizeof(Block) == 80, "a text may be nearly all blocks");
 
 /* The terminator: bra with a label or guarded, brx, ret, exit; NULL when the block only goes to `fall`. */
 static inline Instr *block_terminator(const Block *b)
@@ -240,9 +242,9 @@ typedef enum Epoch {
 
 /* A directive for ptxas in front of a kernel's body. */
 typedef struct Directive {
-    u32 value; /* 0: there is none */
-    bool made; /* by edit_set_directive: it prints with this value */
-    Span text; /* empty: the source has none */
+    u32 value : 31; /* 0: there is none */
+    bool made : 1;  /* by edit_set_directive: it prints with this value */
+    Span text;      /* empty: the source has none */
 } Directive;
 
 /* What its performance-tuning directives say. */
@@ -282,16 +284,16 @@ struct Function {
     bool has_calls; /* call instructions were made in it */
     bool verbatim;  /* it always prints as its own text, because the IR does not hold all of it or it was reverted */
     bool changed;   /* some phase rewrote something, so it prints from the IR */
+    u32 lead;       /* where the blanks and comments before the function begin */
     Untouchable untouchable;
-    u32 lead;         /* where the blanks and comments before the function begin */
     Span text;        /* from the first directive to the closing brace or `;` */
     Span open, close; /* its braces; empty for a prototype */
+    u32 return_params;
     VEC(Reg) regs;    /* [0] unused */
     VEC(Scope) scopes;
     VEC(Table) tables;
     VEC(Block *) blocks; /* by id, including dead ones */
-    VEC(SymId) params;   /* in order, with return parameters first */
-    u32 return_params;
+    VEC(SymId) params;   /* in order, with `return_params` return parameters first */
     Block *entry, *layout_last; /* entry is first in layout */
     Tuning tuning;
     FunctionEdits edits;

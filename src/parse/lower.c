@@ -214,6 +214,7 @@ void lower_scope_end(Lower *p, Span brace)
     Scope *scope = &p->fn->scopes.v[id];
     scope->close = brace;
     scope->lead_close = lower_lead(p, brace.beg);
+    vec_shrink(&scope->decls);
     if (scope->in_block) {
         Instr *end = new_item(p, INSTR_SCOPE_END, brace);
         end->scope = id;

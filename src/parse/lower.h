@@ -269,11 +269,13 @@ typedef struct RegRange {
 struct Binding {
     Binding *outer; /* the shadowed binding of the same name */
     Name *name;
-    u8 kind;   /* BindingKind */
-    u32 depth; /* number of scopes open when it was made; 0: the module */
-    u32 id;    /* RegId, SymId, index of a table, or Block.id */
-    Span at;   /* the place of its declaration */
-    RegRange *range;
+    Span at;              /* the place of its declaration */
+    BindingKind kind : 3;
+    u32 depth : 29;       /* number of scopes open when it was made; 0: the module */
+    union {
+        u32 id;           /* RegId, SymId, index of a table, or Block.id */
+        RegRange *range;  /* BIND_RANGE */
+    };
 };
 
 struct OpenScope {
@@ -289,12 +291,12 @@ struct OpenScope {
 struct LabelRef {
     LabelRef *same_name; /* an older unresolved reference to the same name */
     Name *name;
-    Span at;
-    u32 sequence;
-    Operand *operand; /* or: */
-    u32 table, entry; /* the last entry of this name; the table holds 1 + the one before, and at the first one 0 */
     Block *from;      /* the block whose jump it is; its fall is set as well */
-    bool done;
+    Operand *operand; /* NULL: */
+    u32 table, entry; /* the last entry of this name; the table holds 1 + the one before, and at the first one 0 */
+    Span at;
+    u32 sequence : 31;
+    bool done : 1;
 };
 
 /* Binds a name in the innermost open scope (in the module when none is open). NULL: it clashes there, which is reported. */

@@ -88,7 +88,7 @@ void lower_decl_register_range(Lower *p, Span stem, Val count, Span at)
     u32 members = range_count(p, count, at, RANGE_LIMIT);
     if (!members)
         return;
-    RegRange *range = arena_new(&p->names, RegRange);
+    RegRange *range = arena_new(&p->uses, RegRange);
     *range =
         (RegRange){.count = members, .type = p->type, .vector = p->vector, .scope = scope_now(p), .decl = decl_index(p)};
     names_bind_range(p, stem, range);

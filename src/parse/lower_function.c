@@ -138,6 +138,7 @@ static void function_end(Lower *p, Span at)
     if (p->lenient == LENIENT_FUNCTION)
         p->lenient = LENIENT_NOT;
     fn->text.end = at.end;
+    function_shrink(fn);
     p->fn = NULL;
     p->block = p->falling = p->jumpable = NULL;
     p->is_extern = false;
@@ -151,7 +152,6 @@ void lower_body_end(Lower *p, Span brace)
     p->fn->close = brace;
     p->fn->scopes.v[0].close = brace;
     p->fn->scopes.v[0].lead_close = lower_lead(p, brace.beg);
-    function_shrink(p->fn);
     function_end(p, brace);
 }
 

@@ -9,9 +9,9 @@ typedef struct NameInfo {
     Binding *whole;    /* the meaning of the name as written */
     Binding *stem;     /* ranges with this stem */
     LabelRef *pending; /* the youngest unresolved reference to a label of this name */
-    bool singles;      /* some name `stem + digits` was bound as a whole besides a range, so ranges alone do not decide */
-    u32 function;      /* number, from 1, of the last function that declared it, or a range of it, in any scope */
-    bool mentioned;    /* debug data or an initialiser holds it */
+    u32 function : 30; /* number, from 1, of the last function that declared it, or a range of it, in any scope */
+    bool singles : 1;  /* some name `stem + digits` was bound as a whole besides a range, so ranges alone do not decide */
+    bool mentioned : 1; /* debug data or an initialiser holds it */
 } NameInfo;
 
 /* Members of ranges up to this size are found without hashing. So are those of larger ranges, until as many have been
@@ -96,6 +96,14 @@ static void push_binding(Lower *p, Binding **top, Binding *b)
         vec_push(&p->undo, b);
 }
 
+/* Those of a function end with it. */
+static Binding *new_binding(Lower *p, Binding b)
+{
+    Binding *made = arena_alloc_raw(p->scopes.n ? &p->uses : &p->names, sizeof *made);
+    *made = b;
+    return made;
+}
+
 static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingKind kind, u32 id)
 {
     Name *name = intern(&p->module->names, text, len);
@@ -116,11 +124,7 @@ static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingK
         lower_note(p, clash->at, "it was declared here");
         return NULL;
     }
-    Binding *b = arena_new(&p->names, Binding);
-    b->name = name;
-    b->kind = (u8)kind;
-    b->id = id;
-    b->at = at;
+    Binding *b = new_binding(p, (Binding){.name = name, .kind = kind, .id = id, .at = at});
     push_binding(p, &info->whole, b);
     return b;
 }
@@ -180,11 +184,7 @@ Binding *names_bind_range(Lower *p, Span stem, RegRange *range)
         make_dense(p, range);
         p->dense_members += range->count > DENSE_MEMBERS ? range->count : 0;
     }
-    Binding *b = arena_new(&p->names, Binding);
-    b->name = name;
-    b->kind = BIND_RANGE;
-    b->range = range;
-    b->at = stem;
+    Binding *b = new_binding(p, (Binding){.name = name, .kind = BIND_RANGE, .range = range, .at = stem});
     link_wider(range, info->stem);
     push_binding(p, &info->stem, b);
     return b;
