@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 
-enum { SLOTS_MIN = 64 };
+enum { SLOTS_MIN = 64, SLOTS_LARGE = 1 << 16 };
 
 void index_grow(HashIndex *x)
 {
@@ -10,6 +10,7 @@ void index_grow(HashIndex *x)
     u32 slots = old.slot ? (old.mask + 1) * 2 : SLOTS_MIN;
     x->slot = mem_zalloc(sizeof *x->slot * slots);
     x->mask = slots - 1;
+    x->most = slots < SLOTS_LARGE ? slots / 2 : slots / 4 * 3;
     for (u32 i = 0; old.slot && i <= old.mask; i++) {
         u32 to = old.slot[i].hash & x->mask;
         while (old.slot[i].id && x->slot[to].id)

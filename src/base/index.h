@@ -1,5 +1,5 @@
 /* Numbered objects by hash. The caller keeps the objects, and compares those of equal hash. Open addressing with linear probing; the
- * size is a power of two, and at most half is used. A zeroed HashIndex is empty.
+ * size is a power of two. At most half is used, of a large one three quarters. A zeroed HashIndex is empty.
  *
  *     HashWalk w = index_walk(&index, hash);
  *     for (u32 id; (id = index_next(&w)) != 0;)
@@ -18,7 +18,7 @@ typedef struct HashSlot {
 
 typedef struct HashIndex {
     HashSlot *slot;
-    u32 count, mask;
+    u32 count, mask, most; /* at `most` objects it grows */
 } HashIndex;
 
 typedef struct HashWalk {
@@ -32,7 +32,7 @@ void index_free(HashIndex *x);
 /* Begins a walk over the objects of this hash. */
 static inline HashWalk index_walk(HashIndex *x, u32 hash)
 {
-    if (x->count * 2 >= x->mask)
+    if (x->count >= x->most)
         index_grow(x);
     return (HashWalk){x, hash, hash & x->mask};
 }

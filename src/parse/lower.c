@@ -243,10 +243,10 @@ void lower_label(Lower *p, Span name, Span at)
     *label = (Label){.name = intern(&p->module->names, text.p, text.len), .scope = scope_now(p), .text = at};
     label->lead = lower_lead(p, at.beg);
     if (b->labels)
-        vec_last(&p->labels)->next = label;
+        p->label->next = label;
     else
         b->labels = label;
-    vec_push(&p->labels, label);
+    p->label = label;
     p->last_end = at.end;
 }
 
@@ -472,7 +472,6 @@ static Module *parse(Arena *arena, const char *file, Str text, Diag *diag, bool 
     vec_free(&p.scopes);
     vec_free(&p.undo);
     vec_free(&p.refs);
-    vec_free(&p.labels);
     vec_free(&p.range_ids);
     vec_free(&p.unknown_names);
     arena_free(&p.uses);

@@ -128,7 +128,7 @@ typedef struct Lower {
     VEC(OpenScope) scopes; /* innermost last */
     VEC(Binding *) undo;   /* bindings of the open scopes, in order */
     VEC(LabelRef *) refs;  /* of this function; those that are left at its end are unresolved */
-    VEC(Label *) labels;   /* of this function */
+    Label *label;          /* the last one of this function */
     u32 sequence;          /* numbers label references and scopes in textual order */
     bool has_mentions;     /* some debug section or initialiser names labels */
     VecU32 range_ids;  /* for the dense ranges that are bound, innermost last: RegId by number, 0 before its first use */
@@ -252,9 +252,18 @@ void lower_distrust(Module *m);                   /* at the end of the module */
 /* ---- names (names.c) ---- */
 typedef enum BindingKind { BIND_REG, BIND_RANGE, BIND_SYM, BIND_TABLE, BIND_LABEL } BindingKind;
 
+struct Binding {
+    Binding *outer; /* the shadowed binding of the same name */
+    Name *name;
+    Span at; /* the place of its declaration */
+    BindingKind kind : 3;
+    u32 depth : 29; /* number of scopes open when it was made; 0: the module */
+    u32 id;         /* RegId, SymId, index of a table, or Block.id */
+};
+
 /* A range `%r<100>`, whose registers are made when they are first used. */
 typedef struct RegRange {
-    const Name *stem;
+    Binding binding; /* of its stem */
     u32 count;
     u32 type, vector;
     ScopeId scope;
@@ -265,18 +274,6 @@ typedef struct RegRange {
         *jump; /* bindings of the stem further out: the next one with more members; and that one or one beyond it */
     u32 level; /* number of bindings that `wider` leads to, one after the other */
 } RegRange;
-
-struct Binding {
-    Binding *outer; /* the shadowed binding of the same name */
-    Name *name;
-    Span at;              /* the place of its declaration */
-    BindingKind kind : 3;
-    u32 depth : 29;       /* number of scopes open when it was made; 0: the module */
-    union {
-        u32 id;           /* RegId, SymId, index of a table, or Block.id */
-        RegRange *range;  /* BIND_RANGE */
-    };
-};
 
 struct OpenScope {
     ScopeId id;
@@ -301,7 +298,7 @@ struct LabelRef {
 
 /* Binds a name in the innermost open scope (in the module when none is open). NULL: it clashes there, which is reported. */
 Binding *names_bind(Lower *p, Span at, BindingKind kind, u32 id);
-Binding *names_bind_range(Lower *p, Span stem, RegRange *range);
+void names_bind_range(Lower *p, Span stem, RegRange *range);
 Binding *names_bind_numbered(Lower *p, Span stem, u32 number, Span at, BindingKind kind, u32 id); /* stem0, stem1... */
 /* The innermost meaning of the text at `at`; NULL: it has none. *reg is set for a register; one of a range is made on first
  * use. */

@@ -96,6 +96,9 @@ static void push_binding(Lower *p, Binding **top, Binding *b)
         vec_push(&p->undo, b);
 }
 
+/* The range of a binding among those of a stem. */
+static inline RegRange *range_of(Binding *b) { return (RegRange *)b; }
+
 /* Those of a function end with it. */
 static Binding *new_binding(Lower *p, Binding b)
 {
@@ -113,10 +116,10 @@ static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingK
     bool is_numbered = split_number(text, len, &numbered);
     const Binding *clash = info->whole && info->whole->depth == p->scopes.n ? info->whole : NULL;
     NameInfo *stem = !clash && is_numbered ? stem_find(p, text, &numbered) : NULL;
-    const Binding *range = stem ? stem->stem : NULL;
+    Binding *range = stem ? stem->stem : NULL;
     if (range) {
         stem->singles = true;
-        if (range->depth == p->scopes.n && numbered.number < range->range->count)
+        if (range->depth == p->scopes.n && numbered.number < range_of(range)->count)
             clash = range;
     }
     if (clash) {
@@ -152,9 +155,9 @@ static void make_dense(Lower *p, RegRange *range)
  * another. */
 static Binding *range_with(Binding *b, u32 number)
 {
-    while (b && number >= b->range->count) {
-        Binding *jump = b->range->jump;
-        b = jump && number >= jump->range->count ? jump : b->range->wider;
+    while (b && number >= range_of(b)->count) {
+        Binding *jump = range_of(b)->jump;
+        b = jump && number >= range_of(jump)->count ? jump : range_of(b)->wider;
     }
     return b;
 }
@@ -163,36 +166,34 @@ static Binding *range_with(Binding *b, u32 number)
 static void link_wider(RegRange *range, Binding *outer)
 {
     Binding *wider = range_with(outer, range->count);
-    Binding *jump = wider ? wider->range->jump : NULL, *beyond = jump ? jump->range->jump : NULL;
-    u32 level = wider ? wider->range->level : 0, at_jump = jump ? jump->range->level : 0;
-    u32 at_beyond = beyond ? beyond->range->level : 0;
+    Binding *jump = wider ? range_of(wider)->jump : NULL, *beyond = jump ? range_of(jump)->jump : NULL;
+    u32 level = wider ? range_of(wider)->level : 0, at_jump = jump ? range_of(jump)->level : 0;
+    u32 at_beyond = beyond ? range_of(beyond)->level : 0;
     range->wider = wider;
     range->jump = jump && level - at_jump == at_jump - at_beyond ? beyond : wider;
     range->level = level + 1;
 }
 
-Binding *names_bind_range(Lower *p, Span stem, RegRange *range)
+void names_bind_range(Lower *p, Span stem, RegRange *range)
 {
     Str text = span_str(p->module, stem);
     Name *name = intern(&p->module->names, text.p, text.len);
     NameInfo *info = info_of(p, name);
     info->function = p->functions;
-    range->stem = name;
     if (range->count > DENSE_MEMBERS && range->count > p->module->text.len - p->dense_members) {
         range->sparse = arena_new(&p->names, FnvMap);
     } else {
         make_dense(p, range);
         p->dense_members += range->count > DENSE_MEMBERS ? range->count : 0;
     }
-    Binding *b = new_binding(p, (Binding){.name = name, .kind = BIND_RANGE, .range = range, .at = stem});
+    range->binding = (Binding){.name = name, .kind = BIND_RANGE, .at = stem};
     link_wider(range, info->stem);
-    push_binding(p, &info->stem, b);
-    return b;
+    push_binding(p, &info->stem, &range->binding);
 }
 
 static RegId new_member(Lower *p, const RegRange *range, u32 number)
 {
-    Reg reg = {.name = range->stem,
+    Reg reg = {.name = range->binding.name,
                .number = (i32)number,
                .type = (u8)range->type,
                .vector = (u8)range->vector,
@@ -224,7 +225,7 @@ Binding *names_find(Lower *p, Span at, RegId *reg)
         if (stem) {
             range = range_with(stem->stem, numbered.number);
             if (range && !stem->singles) {
-                *reg = range_member(p, range->range, numbered.number);
+                *reg = range_member(p, range_of(range), numbered.number);
                 return range;
             }
         }
@@ -232,7 +233,7 @@ Binding *names_find(Lower *p, Span at, RegId *reg)
     NameInfo *info = info_find(p, text, len);
     Binding *whole = info ? info->whole : NULL;
     if (range && (!whole || whole->depth < range->depth)) {
-        *reg = range_member(p, range->range, numbered.number);
+        *reg = range_member(p, range_of(range), numbered.number);
         return range;
     }
     if (whole && whole->kind == BIND_REG)
@@ -296,10 +297,10 @@ void names_close_scope(Lower *p)
         NameInfo *info = b->name->user;
         if (b->kind == BIND_RANGE) {
             info->stem = b->outer;
-            if (b->range->sparse)
-                fnvmap_free(b->range->sparse);
+            if (range_of(b)->sparse)
+                fnvmap_free(range_of(b)->sparse);
             else
-                p->range_ids.n = b->range->first;
+                p->range_ids.n = range_of(b)->first;
             continue;
         }
         info->whole = b->outer;
@@ -349,9 +350,10 @@ void names_refer_numbered(Lower *p, Span stem, u32 number, LabelRef ref)
 
 static bool is_label_of_function(const Lower *p, const Name *name)
 {
-    for (u32 l = 0; l < p->labels.n; l++)
-        if (p->labels.v[l]->name == name)
-            return true;
+    for_each_block(b, p->fn)
+        for (const Label *l = b->labels; l; l = l->next)
+            if (l->name == name)
+                return true;
     return false;
 }
 
@@ -380,7 +382,6 @@ void names_report_unresolved(Lower *p)
         if (!p->refs.v[i]->done)
             report_unresolved(p, p->refs.v[i]);
     forget_references(p);
-    vec_clear(&p->labels);
 }
 
 /* ---- names that must stay ---- */

@@ -158,6 +158,7 @@ bool region_collect_leaves(SwitchRegion *g)
     d->leaves = arena_array(g->arena, Leaf, d->leaf_count);
     if (d->leaf_count)
         memcpy(d->leaves, g->leaves.v, d->leaf_count * sizeof *d->leaves);
+    vec_free(&g->leaves);
     for (u32 l = 0; l < d->leaf_count; l++) {
         d->leaves[l].values = unite_parts(g, l);
         g->r->leaf_of[d->leaves[l].target->id] = 0;

@@ -180,11 +180,11 @@ static u64 piece_values(const Piece *piece)
 
 /* The cheapest cuts of the first c cases into clusters, for each c, while they are found. */
 typedef struct Cuts {
-    u32 *best;      /* by c: the cost of the cheapest cut */
-    u32 *least;     /* by block: the smallest `best` of its BLOCK values of c */
-    u32 *from;      /* by c: the case with which the last cluster begins */
-    PlanKind *kind; /* by c: the kind of the last cluster */
-    u64 *values;    /* by c: the sum of piece_values() of these cases */
+    u32 *best;   /* by c: the cost of the cheapest cut */
+    u32 *least;  /* by block: the smallest `best` of its BLOCK values of c */
+    u32 *from;   /* by c: the case with which the last cluster begins */
+    u8 *kind;    /* by c: the PlanKind of the last cluster */
+    u64 *values; /* by c: the sum of piece_values() of these cases */
     u32 table_cost, bits_cost;
     u32 window, bits_window; /* by the span of keys: the first cases with which a cluster that ends here may begin */
     u32 same_leaf;           /* the first case from which on all lead to the current one's leaf */
@@ -228,18 +228,19 @@ static void cut_before(const SwitchPlanner *q, Cuts *c, u32 end)
     }
     c->best[end] = cost;
     c->from[end] = end - 1;
-    c->kind[end] = PLAN_RANGE;
+    PlanKind kind = PLAN_RANGE;
     for (u32 first = end; cost < one && first-- > c->window;) {
         u32 limit = cost + 1;
         if (first % BLOCK == BLOCK - 1 && first - (BLOCK - 1) >= c->window && is_dear(c, first / BLOCK, limit)) {
             first -= BLOCK - 1;
             continue;
         }
-        c->kind[end] = cheaper_cluster(q, c, first, end, &limit);
+        kind = cheaper_cluster(q, c, first, end, &limit);
         c->from[end] = first;
-        if (c->kind[end] != PLAN_RANGE)
+        if (kind != PLAN_RANGE)
             break;
     }
+    c->kind[end] = (u8)kind;
     u32 *least = &c->least[end / BLOCK];
     *least = end % BLOCK == 0 || cost < *least ? cost : *least;
 }
@@ -247,11 +248,11 @@ static void cut_before(const SwitchPlanner *q, Cuts *c, u32 end)
 static void list_clusters(SwitchPlanner *q, const Cuts *c)
 {
     u32 n = q->case_count;
-    q->clusters = arena_array(&q->scratch, Cluster, n + 1);
     for (u32 end = n; end; end = c->from[end])
-        q->clusters[q->cluster_count++] = (Cluster){q->cases[c->from[end]], q->cases[end - 1], c->kind[end]};
-    for (u32 k = 0; k < q->cluster_count / 2; k++)
-        SWAP(q->clusters[k], q->clusters[q->cluster_count - 1 - k]);
+        q->cluster_count++;
+    q->clusters = arena_array(&q->scratch, Cluster, q->cluster_count);
+    for (u32 end = n, k = q->cluster_count; end; end = c->from[end])
+        q->clusters[--k] = (Cluster){q->cases[c->from[end]], q->cases[end - 1], (PlanKind)c->kind[end]};
 }
 
 /* Moves *first to the first case from which the keys up to case `last` span less than `reach`; to last + 1 if there is none. */
@@ -266,12 +267,12 @@ static u32 find_clusters(SwitchPlanner *q)
 {
     u32 n = q->case_count, word = PTXAS_SWITCH_OFFSET + word_cost(q->d) + PTXAS_SWITCH_TEST;
     u64 reach = q->limits->may_table && q->limits->table > BITS_REACH ? (u64)q->limits->table : BITS_REACH;
-    Arena *arena = &q->scratch;
-    Cuts c = {.best = arena_array(arena, u32, n + 1),
-              .least = arena_array(arena, u32, n / BLOCK + 1),
-              .from = arena_array(arena, u32, n + 1),
-              .kind = arena_array(arena, PlanKind, n + 1),
-              .values = arena_array(arena, u64, n + 1),
+    Arena arena = {0};
+    Cuts c = {.best = arena_array(&arena, u32, n + 1),
+              .least = arena_array(&arena, u32, n / BLOCK + 1),
+              .from = arena_array(&arena, u32, n + 1),
+              .kind = arena_array(&arena, u8, n + 1),
+              .values = arena_array(&arena, u64, n + 1),
               .table_cost = PTXAS_SWITCH_TABLE + word + PTXAS_SWITCH_TEST,
               .bits_cost = PTXAS_SWITCH_BITS + word};
     for (u32 end = 1; end <= n; end++) {
@@ -284,7 +285,9 @@ static u32 find_clusters(SwitchPlanner *q)
         cut_before(q, &c, end);
     }
     list_clusters(q, &c);
-    return c.best[n];
+    u32 cost = c.best[n];
+    arena_free(&arena);
+    return cost;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------------------------- */
