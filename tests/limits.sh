@@ -24,7 +24,7 @@ for shape in $("${PTXBIG:-build/ptxbig}" shapes); do
     echo "$WORK/$shape.ptx"
 done | on linear
 # shape:file.bound, which the shape must reach.
-made="affine:affine.c.DEFINITIONS_MAX facts:facts.c.CHAIN hoist:hoist.c.HOIST_LIMIT hops:clean_up.c.HOPS ladder:exits.c.SWEEPS
+made="affine:loop_sums.c.LOOP_DEPTH facts:facts.c.CHAIN hoist:hoist.c.HOIST_LIMIT hops:clean_up.c.HOPS ladder:exits.c.SWEEPS
     names:hoist.c.HOIST_NAMES regions:loop.c.REGION_STEPS shift:miscounted.c.PASSES steps:values.c.STEPS above:site_profit.c.LOAD_LOOKED_AT
     barred:reach.c.CLOSURE_LIMIT barred:step.c.ITERATIONS barred:step.c.MOST_CALLS branches:dependence.c.BRANCHES_MAX clones:jump_threading.c.BUDGET
     exits:candidates.c.DOMINATORS_LOOKED_AT leaving:reconverge_before.c.WALK lifetimes:lifetimes.c.LIFETIME_STEPS

@@ -1,14 +1,11 @@
-/* The value of a register in each iteration of a loop, as an affine function of the iteration's number. */
+/* What an iteration of a loop adds to a register. */
 #ifndef PTXOPT_ANALYSIS_AFFINE_H
 #define PTXOPT_ANALYSIS_AFFINE_H
 
 #include "analysis/analyses.h"
 #include "ir/ir.h"
 
-enum {
-    AFFINE_TERMS = 4,
-    AFFINE_STEPS = 8 /* the most instructions by which an iteration steps a register */
-};
+enum { AFFINE_STEPS = 8 /* the most instructions by which an iteration steps a register */ };
 
 /* A loop, of the function as these answer for it. */
 typedef struct AffineLoop {
@@ -21,22 +18,6 @@ static inline AffineLoop affine_loop(Analyses *an, const Loop *loop)
 {
     return (AffineLoop){an_loops(an), an_dom(an), loop};
 }
-
-typedef struct AffineTerm {
-    RegId reg; /* the register's value where the loop is entered */
-    u64 factor;
-} AffineTerm;
-
-/* The value in iteration k, from 0 on: the sum of the terms, start and k * step, modulo 2^bits. */
-typedef struct Affine {
-    AffineTerm term[AFFINE_TERMS];
-    u32 terms, bits;
-    u64 start, step;
-} Affine;
-
-/* Finds the low `bits` of reg right before `at`, which stands in the loop. False: they are unknown. Linear in the size of the loop for
- * the first question about it. */
-bool affine_value(const AffineLoop *in, const Instr *at, RegId reg, u32 bits, Affine *value);
 
 /* The only instruction of the loop that writes reg, if every iteration executes it once; otherwise NULL. */
 Instr *affine_only_write(const AffineLoop *in, RegId reg);

@@ -6,6 +6,7 @@
 
 #include "base/bound.h"
 #include "analysis/live.h"
+#include "ir/cfg.h"
 #include "ir/inspect.h"
 
 /* ---- what a loop writes ------------------------------------------------------------------------------------------- */
@@ -402,6 +403,19 @@ bool loop_has_latch(const Loop *loop, const Block *b)
         if (loop->latches[k] == b)
             return true;
     return false;
+}
+
+Block *loop_only_entry(const Function *fn, const Loop *loop)
+{
+    Block *from = NULL;
+    for_each_cfg_edge(pred, cfg_preds(fn, loop->header)) {
+        if (loop_has_latch(loop, pred.v->block))
+            continue;
+        if (from)
+            return NULL;
+        from = pred.v->block;
+    }
+    return from;
 }
 
 bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)

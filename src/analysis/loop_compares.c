@@ -57,8 +57,8 @@ static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
     const Instr *def = local_definition(at, reg);
     if (def)
         return def;
-    def = loop_only_write(s->loop, reg);
-    return def && def->block != at->block && instr_dominates(an_dom(s->an), def, at) ? def : NULL;
+    def = loop_only_write(s->in.loop, reg);
+    return def && def->block != at->block && instr_dominates(s->in.dom, def, at) ? def : NULL;
 }
 
 /* The first source of an instruction about which nothing is known; NULL: there is none. */
@@ -68,7 +68,7 @@ static const Operand *unknown_source(LoopSums *s, const Instr *i)
     for (u32 k = 1; k < instr_operands(i); k++) {
         const Operand *o = instr_operand(i, k);
         RegId reg = operand_plain_register(o);
-        if (reg && !loop_sum_of(s, i, o, type_bits(fn_reg(s->an->fn, reg)->type), &sum))
+        if (reg && !loop_sum_of(s, i, o, type_bits(fn_reg(s->in.loop->header->fn, reg)->type), &sum))
             return o;
     }
     return NULL;
@@ -176,7 +176,7 @@ static const char *add_register(CompareSearch *search, const Instr *at, RegId re
 {
     if (!reg || search->left-- == 0)
         return not_compared;
-    if (loop_is_invariant(search->s->loop, reg)) {
+    if (loop_is_invariant(search->s->in.loop, reg)) {
         vec_push(search->out, ((SumCompare){.predicate = reg, .holds = holds}));
         return NULL;
     }

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_LOOP_SUMS_H
 #define PTXOPT_ANALYSIS_LOOP_SUMS_H
 
-#include "analysis/analyses.h"
+#include "analysis/affine.h"
 #include "analysis/linear.h"
 #include "base/fnvmap.h"
 
@@ -15,24 +15,26 @@ typedef struct LoopSum {
 } LoopSum;
 
 typedef struct LoopSums {
-    Analyses *an;
-    const Loop *loop;
-    const Block *from; /* the only block from which the loop is entered; NULL: there are several */
+    AffineLoop in;
+    const Ssa *ssa;    /* NULL: registers are not followed in front of the loop */
+    const Block *from; /* the only block from which the loop is entered; NULL: there are several, or nobody asks */
     Arena arena;
     LinearExprs *exprs;
     FnvMap entries;     /* by register: the LinearId of what it holds in front of the loop */
     VEC(RegId) entered; /* the registers of `entries` */
     FnvMap results;     /* by Instr: its place in `result`, plus 1; 0: it is being looked at, or its result is not known */
     VEC(LoopSum) result;
-    u32 depth;           /* of the definition that is looked at */
+    u32 depth, in_front; /* of the definition that is looked at: in an iteration, in front of the loop */
     const Instr *blamed; /* where what the last unknown comparison compares is computed in the loop; NULL: nowhere */
 } LoopSums;
 
-/* The loop is innermost and has one latch. Linear in the loop. Uses AN_DOM and AN_SSA. */
-void loop_sums_init(LoopSums *s, Analyses *an, const Loop *loop);
+/* Linear in the loop. ssa: by which registers are followed in front of it; NULL: they are not. */
+void loop_sums_init(LoopSums *s, AffineLoop in, const Ssa *ssa);
 void loop_sums_free(LoopSums *s);
 
-/* Finds the value of a constant, or of a register of `bits` (32 or 64), right before `at`. False: it is not known. */
+/* Finds the low `bits` (32 or 64) of a register right before `at`, which stands in the loop. False: they are not known. */
+bool loop_sum_of_register(LoopSums *s, const Instr *at, RegId reg, u32 bits, LoopSum *sum);
+/* The same of a constant or a plain register. */
 bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum);
 
 static inline bool loop_sum_is_zero(const LoopSums *s, LinearId id)

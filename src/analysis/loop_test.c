@@ -1,8 +1,29 @@
 #include "analysis/loop_test.h"
 
+#include "analysis/loop_sums.h"
 #include "analysis/ranges.h"
-#include "ir/cfg.h"
 #include "ir/inspect.h"
+
+/* Finds what reg, of `bits`, holds at `at` as a sum of registers and constants, as they are where the loop is entered. */
+static bool read_value(const AffineLoop *in, const Instr *at, RegId reg, u32 bits, Affine *value)
+{
+    LoopSums s;
+    LoopSum sum;
+    loop_sums_init(&s, *in, NULL);
+    bool found = loop_sum_of_register(&s, at, reg, bits, &sum) && !sum.extended && loop_sum_is_constant(&s, sum.step);
+    if (found) {
+        const LinearExpr *e = linear_at(s.exprs, sum.start);
+        *value = (Affine){.bits = bits, .start = e->constant, .step = loop_sum_constant(&s, sum.step)};
+        for (u32 k = 0; k < e->terms && found; k++) {
+            const LinearTerm *t = &s.exprs->terms.v[e->term[k].term];
+            t = t->kind == TERM_LOW ? &s.exprs->terms.v[t->operand[0]] : t;
+            value->term[value->terms++] = (AffineTerm){t->operand[0], e->term[k].scale};
+            found = t->kind == TERM_VALUE;
+        }
+    }
+    loop_sums_free(&s);
+    return found;
+}
 
 /* Takes operand `number` as the counting one. False: it does not count, or the other one changes. */
 static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u32 number)
@@ -13,8 +34,8 @@ static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u
     t->compared = operand_plain_register(a);
     t->bound = b;
     t->cmp = number == 1 ? cmp : cmp_swapped(cmp);
-    return t->compared && loop_is_fixed(loop, b) && affine_value(&in, t->compare, t->compared, bits, &t->value) &&
-           t->value.step << (64 - bits);
+    return t->compared && loop_is_fixed(loop, b) && read_value(&in, t->compare, t->compared, bits, &t->value) &&
+           t->value.step;
 }
 
 bool loop_test_is_compare(const Instr *i)
@@ -63,19 +84,6 @@ static bool goes_on(const LoopTest *t, u64 value, u64 bound)
     u32 bits = t->value.bits;
     return range_compare(t->cmp, compare_is_signed(t->cmp, t->type), range_constant(bits, value),
                          range_constant(bits, bound)) == FACT_TRUE;
-}
-
-Block *loop_only_entry(const Function *fn, const Loop *loop)
-{
-    Block *from = NULL;
-    for_each_cfg_edge(pred, cfg_preds(fn, loop->header)) {
-        if (loop_has_latch(loop, pred.v->block))
-            continue;
-        if (from)
-            return NULL;
-        from = pred.v->block;
-    }
-    return from;
 }
 
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value)

@@ -4,6 +4,19 @@
 #define PTXOPT_ANALYSIS_LOOP_TEST_H
 
 #include "analysis/affine.h"
+#include "analysis/linear.h"
+
+typedef struct AffineTerm {
+    RegId reg; /* the register's value where the loop is entered */
+    u64 factor;
+} AffineTerm;
+
+/* The value in iteration k, from 0 on: the sum of the terms, start and k * step, modulo 2^bits. */
+typedef struct Affine {
+    AffineTerm term[LINEAR_TERMS];
+    u32 terms, bits;
+    u64 start, step;
+} Affine;
 
 typedef struct LoopTest {
     Instr *compare; /* an unguarded setp of integers of 32 or 64 bits */
@@ -25,8 +38,6 @@ bool loop_test_runs_towards_bound(const LoopTest *test);
 /* The number of iterations after which the test ends the loop, at most `most`; 0: unknown. Asks for AN_SSA. */
 u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most);
 
-/* The block from which the loop is entered, if there is only one; otherwise NULL. */
-Block *loop_only_entry(const Function *fn, const Loop *loop);
 /* Whether the loop is entered from one block only, where reg holds a constant, which *value becomes. Asks for AN_SSA. */
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value);
 

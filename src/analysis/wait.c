@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/affine.h"
+#include "analysis/loop_sums.h"
 #include "base/bound.h"
 #include "base/marks.h"
 #include "ir/inspect.h"
@@ -154,12 +154,15 @@ static bool is_decided(const Finder *f, const Loop *loop, const Block *b)
 /* Whether each iteration adds a constant to reg at i: then it has the same value again only after 2^PERIOD iterations at least. */
 static bool advances(const Finder *f, const Loop *loop, const Instr *i, RegId reg)
 {
-    AffineLoop in = {f->loops, f->dom, loop};
-    Affine value;
-    if (loop->height > LOOP_HEIGHT_WALKED || !affine_value(&in, i, reg, 32, &value))
+    LoopSums s;
+    LoopSum sum;
+    if (loop->height > LOOP_HEIGHT_WALKED)
         return false;
-    u32 step = (u32)value.step;
-    return step && __builtin_ctz(step) <= 32 - PERIOD;
+    loop_sums_init(&s, (AffineLoop){f->loops, f->dom, loop}, NULL);
+    bool known = loop_sum_of_register(&s, i, reg, 32, &sum) && loop_sum_is_constant(&s, sum.step);
+    u64 step = known ? loop_sum_constant(&s, sum.step) : 0;
+    loop_sums_free(&s);
+    return step && __builtin_ctzll(step) <= 32 - PERIOD;
 }
 
 /* Whether the weak load i may read the same memory again in a later iteration, and find there what another thread has written. */

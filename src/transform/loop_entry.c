@@ -1,6 +1,5 @@
 #include "transform/loop_entry.h"
 
-#include "analysis/loop_test.h"
 #include "base/vec.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_TRANSFORM_LOOP_ENTRY_H
 #define PTXOPT_TRANSFORM_LOOP_ENTRY_H
 
-#include "analysis/affine.h"
+#include "analysis/loop_test.h"
 #include "ir/builder.h"
 
 /* The block through which all paths enter the loop, and that leads only there. It is made where there is none. */

@@ -56,14 +56,14 @@ BEGIN {
         say("setp.lt.u32 %p0, %r21, 40;")
         say("@%p0 bra H;")
         store(1, 21)
-    } else if (shape == "affine") { # a counter that is compared through ten additions
+    } else if (shape == "affine") { # a counter that is compared through forty additions
         say("mov.u32 %r9, 0;")
         label("H")
-        for (k = 10; k <= 20; k++)
+        for (k = 10; k < 50; k++)
             say("add.u32 %r" k ", %r" k - 1 ", 3;")
-        store(1, 20)
+        store(1, 49)
         say("add.u32 %r9, %r9, 1;")
-        say("setp.lt.u32 %p0, %r20, %r2;")
+        say("setp.lt.u32 %p0, %r49, %r2;")
         say("@%p0 bra H;")
         store(2, 9)
     } else if (shape == "hoist" || shape == "names") { # arms that begin alike

@@ -25,7 +25,7 @@ static const char *term_words(Arena *arena, const LoopSums *s, TermId id)
 {
     LinearTerm t = s->exprs->terms.v[id];
     switch (t.kind) {
-    case TERM_VALUE: return register_words(arena, s->an->fn, t.operand[0]);
+    case TERM_VALUE: return register_words(arena, s->in.loop->header->fn, t.operand[0]);
     case TERM_SIGNED: return arena_printf(arena, "s64(%s)", sum_words(arena, s, t.operand[0]));
     case TERM_UNSIGNED: return arena_printf(arena, "u64(%s)", sum_words(arena, s, t.operand[0]));
     case TERM_LOW: return arena_printf(arena, "u32(%s)", term_words(arena, s, t.operand[0]));
@@ -66,7 +66,7 @@ static const char *sum_words(Arena *arena, const LoopSums *s, LinearId id)
     const LinearExpr *e = linear_at(s->exprs, id);
     RegId reg = register_of(s, id);
     if (reg)
-        return register_words(arena, s->an->fn, reg);
+        return register_words(arena, s->in.loop->header->fn, reg);
     char *sum = arena_printf(arena, "%s", "");
     for (u32 k = 0; k < e->terms; k++)
         append(arena, &sum, sem_signed(e->term[k].scale, e->bits), term_words(arena, s, e->term[k].term));
@@ -80,7 +80,7 @@ static const char *bound_words(PhaseRun *run, const LoopSums *s, LinearId bound)
 {
     const char *words = sum_words(run->arena, s, bound);
     RegId reg = register_of(s, bound);
-    const Ssa *ssa = an_ssa(s->an);
+    const Ssa *ssa = s->ssa;
     const Instr *def = reg && s->from ? ssa_definition(ssa, ssa_at_end(ssa, s->from, reg), reg) : NULL;
     u32 line = def ? phase_line(run, def) : 0;
     return line ? arena_printf(run->arena, "%s of line %u", words, line) : words;
@@ -121,7 +121,8 @@ static const char *group_words(PhaseRun *run, const LoopSums *s, const DecideGro
     const SumCompare *c = &g->compare;
     Arena *arena = run->arena;
     if (c->predicate)
-        return arena_printf(arena, "%s is %s", register_words(arena, s->an->fn, c->predicate), c->holds ? "true" : "false");
+        return arena_printf(arena, "%s is %s", register_words(arena, s->in.loop->header->fn, c->predicate),
+                            c->holds ? "true" : "false");
     bool changes = !loop_sum_is_zero(s, c->value.step), last = changes && cmp_is_below(c->cmp) != g->down;
     const char *when = !changes ? "" : c->cmp == CMP_NE ? " in all iterations k" : last ? " in the last iteration k" : "";
     if (changes && !last && c->cmp != CMP_NE)

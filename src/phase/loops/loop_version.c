@@ -304,13 +304,13 @@ static const char *measure(Analyses *an, Version *v)
 
 /* ---- whether it pays ---------------------------------------------------------------------------------------------------------- */
 
-static const char *why_no_gain(Version *v)
+static const char *why_no_gain(Analyses *an, Version *v)
 {
     v->cost = loop_decision_cost(&v->decision);
     if (v->cost == UINT32_MAX)
         return "a check fails for certain";
     u64 saved = (u64)v->gone * CHECK_COST,
-        trips = loop_counter_most_trips(&v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
+        trips = loop_counter_most_trips(an, &v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
     u64 iteration = v->size;
     v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
     if (trips <= FEW_TRIPS)
@@ -365,7 +365,7 @@ static const char *why_not(Analyses *an, Version *v, LoopLanes *lanes)
         return "threads may wait in it for others";
     const char *why = measure(an, v);
     if (!why)
-        why = why_no_gain(v);
+        why = why_no_gain(an, v);
     if (why)
         return why;
     Block *check[CHECKS_MAX];
@@ -431,7 +431,7 @@ static bool is_countable(const Version *v)
     for (u32 k = 1; compare && compare->op->opcode == OPC_SETP && k <= 2; k++) {
         RegId reg = operand_plain_register(instr_operand(compare, k));
         const Instr *step = reg ? loop_only_write(v->loop, reg) : NULL;
-        if (step && instr_reads(step, reg) && instr_dominates(an_dom(v->sums.an), step, compare))
+        if (step && instr_reads(step, reg) && instr_dominates(v->sums.in.dom, step, compare))
             return true;
     }
     return false;
@@ -504,7 +504,7 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, 
 {
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
-    loop_sums_init(&v->sums, an, loop);
+    loop_sums_init(&v->sums, affine_loop(an, loop), an_ssa(an));
     find_branches(an, v);
     if (v->check.n) {
         decide_best(an, v);

@@ -41,7 +41,7 @@ bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *bloc
                          : rises || (compare->cmp == CMP_NE && counter->constant);
 }
 
-u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
+u64 loop_counter_most_trips(Analyses *an, LoopSums *s, const LoopCounter *c, u64 most)
 {
     if (!c || !c->constant)
         return UINT64_MAX;
@@ -56,8 +56,8 @@ u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *c, u64 most)
         t = s->exprs->terms.v[e->term[0].term];
     if (t.kind != TERM_VALUE)
         return UINT64_MAX;
-    ProgramPoint entry = {s->from, s->loop->header, s->loop->header->first};
-    Range r = value_of_register(an_facts(s->an), entry, t.operand[0], e->bits);
+    ProgramPoint entry = {s->from, s->in.loop->header, s->in.loop->header->first};
+    Range r = value_of_register(an_facts(an), entry, t.operand[0], e->bits);
     r = range_binary(OPC_ADD, false, r, range_constant(e->bits, e->constant));
     return r.hi / c->constant < most ? r.hi / c->constant + 1 : UINT64_MAX;
 }

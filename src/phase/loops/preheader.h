@@ -20,7 +20,7 @@ typedef struct LoopCounter {
 bool loop_counter_read(LoopSums *s, const SumCompare *compare, const Block *block, LoopCounter *counter);
 
 /* The most iterations of the loop, if they are known to be few: at most `most`; otherwise UINT64_MAX. counter: NULL: none. */
-u64 loop_counter_most_trips(LoopSums *s, const LoopCounter *counter, u64 most);
+u64 loop_counter_most_trips(Analyses *an, LoopSums *s, const LoopCounter *counter, u64 most);
 
 enum {
     APART = 1 << 16, /* constants and multiples of less than that are added to a distance */

@@ -242,14 +242,14 @@ static const char *measure(Analyses *an, RangeSplit *s)
 }
 
 /* The most iterations of the loop, if they are known to be few. Where the latch does not end it, its checks do. */
-static u64 most_trips(RangeSplit *s)
+static u64 most_trips(Analyses *an, RangeSplit *s)
 {
-    u64 least = loop_counter_most_trips(&s->sums, s->test ? &s->counter : NULL, PTXAS_UNROLLED_WHOLE);
+    u64 least = loop_counter_most_trips(an, &s->sums, s->test ? &s->counter : NULL, PTXAS_UNROLLED_WHOLE);
     LoopCounter counter;
     for (u32 k = 0; k < s->interval.check.n && !s->test; k++) {
         if (!loop_counter_read(&s->sums, &s->interval.check.v[k], s->loop->header, &counter))
             continue;
-        u64 trips = loop_counter_most_trips(&s->sums, &counter, PTXAS_UNROLLED_WHOLE);
+        u64 trips = loop_counter_most_trips(an, &s->sums, &counter, PTXAS_UNROLLED_WHOLE);
         least = trips < least ? trips : least;
     }
     return least;
@@ -268,7 +268,7 @@ static bool has_large_steps(const RangeSplit *s)
 }
 
 /* Why ptxas does not unroll a part from which nothing but checks goes, or does it to no avail; NULL: it does. */
-static const char *why_not_unrolled(RangeSplit *s)
+static const char *why_not_unrolled(Analyses *an, RangeSplit *s)
 {
     u32 size = 0, accesses = 0, branches = 0;
     for (u32 k = 0; k < s->middle.n; k++)
@@ -284,14 +284,14 @@ static const char *why_not_unrolled(RangeSplit *s)
         return "the loop is large";
     if (has_large_steps(s))
         return "its values go in large steps";
-    return most_trips(s) <= PTXAS_UNROLLED_WHOLE / (size + 1) ? "ptxas may unroll the loop to its end" : NULL;
+    return most_trips(an, s) <= PTXAS_UNROLLED_WHOLE / (size + 1) ? "ptxas may unroll the loop to its end" : NULL;
 }
 
-static const char *why_no_gain(RangeSplit *s)
+static const char *why_no_gain(Analyses *an, RangeSplit *s)
 {
     u32 enough = range_split_has_only_checks(s) ? 1 : s->enough;
     u32 cost = loop_interval_build(&s->interval, range_split_has_only_checks(s) ? 0 : enough, enough, NULL).cost;
-    u64 trips = most_trips(s);
+    u64 trips = most_trips(an, s);
     s->gain = (u64)s->saved << (s->loop->depth < 8 ? 3 * s->loop->depth : 24);
     if (cost == UINT32_MAX)
         return "it holds in too few iterations";
@@ -300,7 +300,7 @@ static const char *why_no_gain(RangeSplit *s)
         return NULL;
     s->enough = enough;
     if (range_split_has_only_checks(s))
-        return why_not_unrolled(s);
+        return why_not_unrolled(an, s);
     s->trips += cost / s->saved;
     if (trips <= 2 * ENOUGH)
         return "the loop runs a few times only";
@@ -320,7 +320,7 @@ static const char *why_not(Analyses *an, RangeSplit *s, LoopLanes *lanes)
         return "the loop has the pragma nounroll";
     const char *why = measure(an, s);
     if (!why)
-        why = why_no_gain(s);
+        why = why_no_gain(an, s);
     if (why)
         return why;
     Block *check[GUARDS_MAX + 1] = {loop->latches[0]};
@@ -363,7 +363,7 @@ static RangeSplit *plan(Analyses *an, PhaseRun *run, Loop *loop, u32 enough, boo
     RangeSplit *s = arena_new(an->scratch, RangeSplit);
     s->loop = loop;
     s->enough = enough;
-    loop_sums_init(&s->sums, an, loop);
+    loop_sums_init(&s->sums, affine_loop(an, loop), an_ssa(an));
     find_counter(s, checks);
     s->interval = (LoopInterval){.sums = &s->sums, .counter = s->test ? &s->counter : NULL};
     for (u32 k = 0; k < loop->block_count; k++)

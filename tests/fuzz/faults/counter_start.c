@@ -1,5 +1,5 @@
 /* A loop gets a counter of its own that is one step ahead. */
-#include "analysis/affine.h"
+#include "analysis/loop_test.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/phase.h"
@@ -29,14 +29,13 @@ PhaseResult fault_counter_start(Analyses *an, const Knobs *knobs, PhaseRun *run)
         Instr *compare = branch && loop->preheader && loop->height == 1 ? local_definition(branch, branch->guard) : NULL;
         if (!compare || compare->op->opcode != OPC_SETP || type_bits((Type)compare->op->type[0]) != 32)
             continue;
-        RegId compared = operand_plain_register(instr_operand(compare, 1));
-        AffineLoop in = affine_loop(an, loop);
-        Affine v;
-        bool known =
-            compared && affine_value(&in, compare, compared, 32, &v) && v.step && v.terms == 1 && v.term[0].factor == 1;
-        if (!known || type_bits((Type)fn_reg(an->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
+        LoopTest test;
+        if (!loop_test_read(an, loop, compare, false, &test) || test.value.terms != 1 || test.value.term[0].factor != 1)
             continue;
-        add_counter(loop, compare, compared, &v);
+        const Affine *v = &test.value;
+        if (type_bits((Type)fn_reg(an->fn, v->term[0].reg)->type) != 32 || !phase_may_rewrite(run))
+            continue;
+        add_counter(loop, compare, test.compared, v);
         changed = true;
     }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
