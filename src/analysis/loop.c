@@ -405,6 +405,12 @@ bool loop_has_latch(const Loop *loop, const Block *b)
     return false;
 }
 
+Block *loop_exit_of_latch(const Loop *loop)
+{
+    Block *latch = loop->latches[0], *target = branch_target(block_terminator(latch));
+    return target == loop->header ? latch->fall : target;
+}
+
 Block *loop_only_entry(const Function *fn, const Loop *loop)
 {
     Block *from = NULL;

@@ -77,6 +77,8 @@ static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *
 }
 
 bool loop_has_latch(const Loop *loop, const Block *b);
+/* The block outside the loop to which the only latch, which ends with a branch, leads. */
+Block *loop_exit_of_latch(const Loop *loop);
 /* The block from which the loop is entered, if there is only one; otherwise NULL. */
 Block *loop_only_entry(const Function *fn, const Loop *loop);
 /* Whether control can leave the loop at the end of b, which is in it, or the function. */

@@ -79,13 +79,6 @@ bool loop_test_runs_towards_bound(const LoopTest *test)
 
 /* ---- how often it runs ----------------------------------------------------------------------------------------------- */
 
-static bool goes_on(const LoopTest *t, u64 value, u64 bound)
-{
-    u32 bits = t->value.bits;
-    return range_compare(t->cmp, compare_is_signed(t->cmp, t->type), range_constant(bits, value),
-                         range_constant(bits, bound)) == FACT_TRUE;
-}
-
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value)
 {
     Block *from = loop_only_entry(an->fn, loop);
@@ -98,18 +91,26 @@ bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value)
     return true;
 }
 
-u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most)
+bool loop_test_start(Analyses *an, const Loop *loop, const LoopTest *test, u64 *start)
 {
-    u64 bound = (u64)test->bound->value, value = test->value.start, entry;
-    if (test->bound->kind == OPND_REG && !loop_entry_constant(an, loop, test->bound->id, &bound))
-        return 0;
+    u64 entry;
+    *start = test->value.start;
     for (u32 k = 0; k < test->value.terms; k++) {
         if (!loop_entry_constant(an, loop, test->value.term[k].reg, &entry))
-            return 0;
-        value += entry * test->value.term[k].factor;
+            return false;
+        *start += entry * test->value.term[k].factor;
     }
+    return true;
+}
+
+u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most)
+{
+    u64 bound = (u64)test->bound->value, value;
+    if ((test->bound->kind == OPND_REG && !loop_entry_constant(an, loop, test->bound->id, &bound)) ||
+        !loop_test_start(an, loop, test, &value))
+        return 0;
     u32 trips = 1;
-    for (; trips < most && goes_on(test, value, bound); trips++)
+    for (; trips < most && range_compare_numbers(test->cmp, test->type, value, bound) == FACT_TRUE; trips++)
         value += test->value.step;
     return trips;
 }

@@ -35,6 +35,8 @@ bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposit
 /* Whether ptxas counts by the test. A counter that goes up must be compared to be below, one that goes down to be above, or
  * either to be unequal. */
 bool loop_test_runs_towards_bound(const LoopTest *test);
+/* Whether the value that the first iteration compares is a constant. Asks for AN_SSA. */
+bool loop_test_start(Analyses *an, const Loop *loop, const LoopTest *test, u64 *start);
 /* The number of iterations after which the test ends the loop, at most `most`; 0: unknown. Asks for AN_SSA. */
 u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most);
 

@@ -235,6 +235,12 @@ FactValue range_compare(Cmp cmp, bool is_signed, Range a, Range b)
     return decided(possible | (apart ? 0 : EQUAL), cmp_outcomes(cmp));
 }
 
+FactValue range_compare_numbers(Cmp cmp, Type type, u64 a, u64 b)
+{
+    u32 bits = type_bits(type);
+    return range_compare(cmp, compare_is_signed(cmp, type), range_constant(bits, a), range_constant(bits, b));
+}
+
 /* The range a without the constant b: one less at the end that b is. */
 static Range without(Range a, Range b)
 {

@@ -28,6 +28,7 @@ Range range_binary(Opcode opcode, bool is_signed, Range a, Range b);
 
 /* Whether `a cmp b` holds for all values of the ranges, or for none. */
 FactValue range_compare(Cmp cmp, bool is_signed, Range a, Range b);
+FactValue range_compare_numbers(Cmp cmp, Type type, u64 a, u64 b); /* of the low bits of two constants */
 /* a, given that `a cmp b` holds. */
 Range range_assume(Range a, Cmp cmp, bool is_signed, Range b);
 

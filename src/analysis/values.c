@@ -31,6 +31,7 @@ typedef struct Known {
 
 static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth);
 static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth);
+static Known of_definition(Query *q, const SsaValue *v, RegId reg, u32 bits, u32 depth);
 
 static FactValue opposite(FactValue v) { return v == FACT_UNKNOWN ? v : v == FACT_TRUE ? FACT_FALSE : FACT_TRUE; }
 
@@ -256,29 +257,6 @@ static FactValue predicate_written(Query *q, ProgramPoint point, const SsaValue 
     return runs == FACT_FALSE ? predicate_at(q, there, predicate, depth) : FACT_UNKNOWN;
 }
 
-/* The same of a value that another block computes. What the query assumes of its own path does not hold there. */
-static FactValue predicate_of_definition(Query *q, const SsaValue *v, RegId predicate, u32 depth)
-{
-    ProgramPoint there;
-    Instr *write = find_definition(q, v, predicate, &there);
-    if (!write)
-        return FACT_UNKNOWN;
-    Known asked = {.value = value_id(q, v),
-                   .epoch = there.b->fn->epoch[EPOCH_CODE],
-                   .compares = q->given->compares,
-                   .depth = (u8)depth};
-    const Known *known = known_at(q, asked.value, 0, depth);
-    u32 steps = q->steps;
-    bool moved = q->moved;
-    if (recall(q, known, &asked))
-        return known->truth;
-    q->moved = true;
-    asked.truth = predicate_given(q, there, write, predicate, depth);
-    q->moved = moved;
-    remember(q, &asked, steps);
-    return asked.truth;
-}
-
 static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth)
 {
     if (BEYOND(DEPTH, depth == 0) || BEYOND(STEPS, ++q->steps > STEPS))
@@ -294,7 +272,7 @@ static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32
                                        : predicate_at(q, (ProgramPoint){NULL, point.from, NULL}, predicate, depth - 1);
     }
     FactValue known = facts_of_value(q->f, point.b, value_id(q, v));
-    return known != FACT_UNKNOWN ? known : predicate_of_definition(q, v, predicate, depth - 1);
+    return known != FACT_UNKNOWN ? known : of_definition(q, v, predicate, 0, depth - 1).truth;
 }
 
 /* ---- integers -------------------------------------------------------------------------------------------------- */
@@ -416,28 +394,32 @@ static Range range_written(Query *q, ProgramPoint point, const SsaValue *v, RegI
     return range_union(range_given(q, there, v->instr, bits, depth), range_at(q, there, reg, bits, depth));
 }
 
-/* The range of a value that another block computes. What the query assumes of its own path does not hold there. */
-static Range range_of_definition(Query *q, const SsaValue *v, RegId reg, u32 bits, u32 depth)
+/* What is known of the value v of reg, which another block computes: its range of `bits`, or its truth if that is 0. What the query
+ * assumes of its own path does not hold there. */
+static Known of_definition(Query *q, const SsaValue *v, RegId reg, u32 bits, u32 depth)
 {
     ProgramPoint there;
     Instr *write = find_definition(q, v, reg, &there);
-    if (!write)
-        return range_full(bits);
-    Known asked = {.value = value_id(q, v),
-                   .epoch = there.b->fn->epoch[EPOCH_CODE],
-                   .compares = q->given->compares,
-                   .bits = (u8)bits,
-                   .depth = (u8)depth};
+    Known asked = {.value = value_id(q, v), .compares = q->given->compares, .bits = (u8)bits, .depth = (u8)depth};
+    asked.truth = FACT_UNKNOWN;
+    if (!write) {
+        asked.range = range_full(bits ? bits : 1);
+        return asked;
+    }
+    asked.epoch = there.b->fn->epoch[EPOCH_CODE];
     const Known *known = known_at(q, asked.value, bits, depth);
     u32 steps = q->steps;
     bool moved = q->moved;
     if (recall(q, known, &asked))
-        return known->range;
+        return *known;
     q->moved = true;
-    asked.range = range_given(q, there, write, bits, depth);
+    if (bits)
+        asked.range = range_given(q, there, write, bits, depth);
+    else
+        asked.truth = predicate_given(q, there, write, reg, depth);
     q->moved = moved;
     remember(q, &asked, steps);
-    return asked.range;
+    return asked;
 }
 
 static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth)
@@ -455,7 +437,7 @@ static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 dep
     } else if (given_at_top(q, point.b, reg, bits, &r)) {
         return r;
     } else {
-        r = range_of_definition(q, v, reg, bits, depth - 1);
+        r = of_definition(q, v, reg, bits, depth - 1).range;
     }
     return narrowed(q, point, reg, v, r);
 }

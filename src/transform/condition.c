@@ -26,8 +26,7 @@ static FactValue compare_value(Instr *setp)
         return compare_implies(CMP_EQ, type, cmp, type);
     if (a->kind != OPND_IMM || b->kind != OPND_IMM)
         return FACT_UNKNOWN;
-    return range_compare(cmp, compare_is_signed(cmp, type), range_constant(sem->from, (u64)a->value),
-                         range_constant(sem->from, (u64)b->value));
+    return range_compare_numbers(cmp, type, (u64)a->value, (u64)b->value);
 }
 
 FactValue predicate_value(const Instr *at, RegId pred)

@@ -100,16 +100,13 @@ static bool is_negative(u64 value, u32 bits) { return sem_signed(value, bits) < 
 /* Whether the test orders unsigned numbers, one of which is a constant that would be negative as a signed number. */
 static bool asks_large_unsigned(Analyses *an, const Loop *loop, const LoopTest *t)
 {
-    u64 start = t->value.start, entry;
+    u64 start, entry;
     if (t->cmp == CMP_NE || compare_is_signed(t->cmp, t->type))
         return false;
     if (t->bound->kind == OPND_IMM && is_negative((u64)t->bound->value, t->value.bits))
         return true;
-    for (u32 k = 0; k < t->value.terms; k++) {
-        if (!loop_entry_constant(an, loop, t->value.term[k].reg, &entry))
-            return false;
-        start += entry * t->value.term[k].factor;
-    }
+    if (!loop_test_start(an, loop, t, &start))
+        return false;
     return is_negative(start, t->value.bits) ||
            (t->bound->kind == OPND_REG && loop_entry_constant(an, loop, t->bound->id, &entry) &&
             is_negative(entry, t->value.bits));

@@ -83,8 +83,7 @@ static bool compared(LocalVariables *l, const Instr *i, u64 *holds)
     u32 bits = type_bits(i->op->type[0]);
     if (!number_in(l, i, instr_operand(i, 1), bits, &a) || !number_in(l, i, instr_operand(i, 2), bits, &b))
         return false;
-    FactValue is = range_compare(i->op->cmp, compare_is_signed(i->op->cmp, i->op->type[0]), range_constant(bits, a),
-                                 range_constant(bits, b));
+    FactValue is = range_compare_numbers(i->op->cmp, i->op->type[0], a, b);
     *holds = is == FACT_TRUE;
     return is != FACT_UNKNOWN;
 }
@@ -196,12 +195,6 @@ void local_loop_walk(LocalVariables *l, const LocalLoop *w, void (*look_at)(Loca
     free_iteration(l);
 }
 
-static Block *exit_of(const Loop *loop)
-{
-    Block *latch = loop->latches[0], *target = branch_target(block_terminator(latch));
-    return target == loop->header ? latch->fall : target;
-}
-
 static void execute_block(LocalVariables *l, LocalLoop *w, const Block *b)
 {
     u64 value;
@@ -221,7 +214,7 @@ static bool execute_step(LocalVariables *l, LocalLoop *w, u32 *place, bool *know
     execute_block(l, w, b);
     if (is_latch) {
         again = goes_on(l, loop, known);
-        step.to = again ? loop->header : exit_of(loop);
+        step.to = again ? loop->header : loop_exit_of_latch(loop);
         *place = again ? unroll_place(&w->as, loop->header) : *place;
         w->trips += loop == w->loop;
     }
@@ -259,7 +252,7 @@ static bool may_end(Analyses *an, const LocalLoop *w, const Loop *loop, u32 plac
     const Loops *loops = an_loops(an);
     if (loop->nounroll || loop->latch_count > 1 || !block_two_way_branch(loop->latches[0]))
         return false;
-    u32 end = place + loop->block_count, on = unroll_place(&w->as, exit_of(loop));
+    u32 end = place + loop->block_count, on = unroll_place(&w->as, loop_exit_of_latch(loop));
     for (u32 k = place; k < end; k++) {
         const Block *b = k < w->as.blocks ? w->as.block[k] : NULL;
         bool is_latch = b == loop->latches[0];

@@ -12,12 +12,6 @@ const RangeGuard *range_split_guard_at(const RangeSplit *s, const Block *b)
     return NULL;
 }
 
-static Block *exit_of(const Loop *loop)
-{
-    Instr *branch = block_terminator(loop->latches[0]);
-    return branch_target(branch) == loop->header ? loop->latches[0]->fall : branch_target(branch);
-}
-
 /* Copies of blocks of the loop. */
 typedef struct RangePart {
     Block *const *of, **copy;
@@ -124,7 +118,7 @@ static Block *block_after(const RangeSplit *s, Block *after, Block *fall)
 /* Makes the middle part after a block; answers the block from which it is entered. */
 static Block *make_middle(Analyses *an, RangeSplit *s, const IntervalEnds *ends, Block *after)
 {
-    Block *enter = block_after(s, after, after), *next = s->test ? exit_of(s->loop) : s->loop->header;
+    Block *enter = block_after(s, after, after), *next = s->test ? loop_exit_of_latch(s->loop) : s->loop->header;
     RangePart p = copy_part(an, s, true, enter);
     bool goes_on = ends->end || !s->test;
     block_set_fall(enter, p.copy[0]);

@@ -72,13 +72,11 @@ static bool value_of(Round *r, const Instr *at, RegId reg, u64 *value)
 static bool run_round(Round *r, const Instr *compare, const Instr *end, bool *holds)
 {
     u64 a, b, next;
-    u32 bits = type_bits(compare->op->type[0]);
     r->left = DEFINITIONS_MAX;
     if (!operand_value(r, compare, instr_operand(compare, 1), &a) ||
         !operand_value(r, compare, instr_operand(compare, 2), &b) || !r->counter || !value_of(r, end, r->counter, &next))
         return false;
-    FactValue is = range_compare(compare->op->cmp, compare_is_signed(compare->op->cmp, compare->op->type[0]),
-                                 range_constant(bits, a), range_constant(bits, b));
+    FactValue is = range_compare_numbers(compare->op->cmp, compare->op->type[0], a, b);
     *holds = is == FACT_TRUE;
     r->value = next;
     return is != FACT_UNKNOWN;
@@ -137,8 +135,7 @@ void loop_whole_unroll(Analyses *an, const Loop *loop, const Whole *w)
 {
     const LoopBody *c = &w->body;
     Block *after = loop_entry_block(an->fn, loop), *last = after, *latch = loop->latches[0], *copy[LOOP_BLOCKS];
-    Block *exit =
-        branch_target(block_terminator(latch)) == loop->header ? latch->fall : branch_target(block_terminator(latch));
+    Block *exit = loop_exit_of_latch(loop);
     for (u32 k = 1; k < w->trips; k++) {
         loop_copy_blocks(c, &w->dropped, after, loop->header, copy);
         block_set_fall(last, copy[0]);

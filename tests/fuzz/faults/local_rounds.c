@@ -20,7 +20,7 @@ static void write_out_fewer(Analyses *an, const LocalLoop *w)
     LocalLoop fewer = *w;
     u32 end = end_of_all_but_one(w);
     fewer.as.step.n = end + 1;
-    fewer.as.step.v[end].to = exit_of(w->loop);
+    fewer.as.step.v[end].to = loop_exit_of_latch(w->loop);
     fault_rounds_write_out(an, &fewer);
 }
 
