@@ -230,12 +230,6 @@ bool instr_reads_weakly(const Instr *i)
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */
 
-static bool begins_with(Str text, const char *directive)
-{
-    u32 len = (u32)strlen(directive);
-    return text.len >= len && !memcmp(text.p, directive, len);
-}
-
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn)
 {
     return !(summaries && summaries->ungated) && !fn->is_entry &&
@@ -246,7 +240,7 @@ bool effects_is_replaceable(Str text)
 {
     static const char *const linkage[] = {".weak", ".common", ".extern"};
     for (u32 k = 0; k < COUNT_OF(linkage); k++)
-        if (begins_with(text, linkage[k]))
+        if (str_begins(text, linkage[k]))
             return true;
     return false;
 }
@@ -359,7 +353,7 @@ static void scan_module(CallGraph *g, Summaries *s)
         bool replaceable = effects_is_replaceable(text);
         if (fn->sym && replaceable)
             bitset_add(&g->replaceable, fn->sym);
-        if (fn->sym && (begins_with(text, ".visible") || replaceable || m->syms.v[fn->sym].escapes))
+        if (fn->sym && (str_begins(text, ".visible") || replaceable || m->syms.v[fn->sym].escapes))
             bitset_add(&s->external, fn->sym);
         scan_text(g, s, fn, &g->reached[f]);
     }

@@ -30,6 +30,14 @@ static inline bool str_is(Str s, const char *text)
     return i == s.len && !text[i];
 }
 
+static inline bool str_begins(Str s, const char *text)
+{
+    u32 i = 0;
+    while (i < s.len && text[i] && s.p[i] == text[i])
+        i++;
+    return !text[i];
+}
+
 /* A half-open range of byte offsets into the source text. beg == end: there is no text. */
 typedef struct Span {
     u32 beg, end;

@@ -67,23 +67,13 @@ static void find_edges(CodeHash *h)
     }
 }
 
-/* Whether b holds a pragma. It has an effect in the block that a back edge enters, so b must not count as one with the
- * block before. */
-static bool has_pragma(const Block *b)
-{
-    for_each_instr(i, b)
-        if (i->kind == INSTR_PRAGMA)
-            return true;
-    return false;
-}
-
 /* The block that continues b as one piece of code, or NULL. */
 static const Block *continuation(const CodeHash *h, const Block *b)
 {
     if (block_terminator(b) || !b->fall)
         return NULL;
     const Block *next = end_of(h, b->fall);
-    bool joins = code_block(h, next)->in_edges == 1 && next != b && !block_is_pinned(next) && !has_pragma(next);
+    bool joins = code_block(h, next)->in_edges == 1 && next != b && !block_is_pinned(next) && !block_has_pragma(next);
     return joins ? next : NULL;
 }
 

@@ -52,7 +52,7 @@ const RuntimeInfo *call_runtime(const Module *m, SymId id)
     for (u32 k = 0; found && k < m->functions.n; k++) {
         const Function *fn = m->functions.v[k];
         Str text = span_str(m, fn->text);
-        bool is_extern = text.len > 7 && !memcmp(text.p, ".extern", 7);
+        bool is_extern = str_begins(text, ".extern");
         if (fn->sym == id && (fn->is_definition || !is_extern || !has_shape(fn, found->shape)))
             return NULL;
     }

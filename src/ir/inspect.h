@@ -55,6 +55,15 @@ static inline bool regs_have(const RegId *v, u32 n, RegId reg)
     return k < n;
 }
 
+/* Whether b holds a pragma. It has an effect only in the block that a back edge enters, so b must not be joined with the one before. */
+static inline bool block_has_pragma(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_PRAGMA)
+            return true;
+    return false;
+}
+
 /* Whether something that the IR does not know names one of b's labels, so that the block must stay where it is. */
 static inline bool block_is_pinned(const Block *b)
 {

@@ -126,9 +126,9 @@ void lower_append(Lower *p, Instr *i)
         p->scopes.v[s].any_instr = true;
 }
 
-static Instr *new_item(Lower *p, InstrKind kind, Span at)
+Instr *lower_item(Lower *p, InstrKind kind, const OpInfo *op, Span at)
 {
-    Instr *i = instr_new(p->fn, NULL, NULL, 0);
+    Instr *i = instr_new(p->fn, op, NULL, 0);
     i->kind = (u8)kind;
     i->changed = false;
     i->text = at;
@@ -148,7 +148,7 @@ void lower_scope_begin(Lower *p, Span brace)
     vec_push(&fn->scopes, scope);
     scope_set_parent(fn, id, parent);
     lower_open_block(p);
-    Instr *begin = new_item(p, INSTR_SCOPE_BEGIN, brace);
+    Instr *begin = lower_item(p, INSTR_SCOPE_BEGIN, NULL, brace);
     begin->scope = id;
     lower_append(p, begin);
     names_open_scope(p, id);
@@ -216,7 +216,7 @@ void lower_scope_end(Lower *p, Span brace)
     scope->lead_close = lower_lead(p, brace.beg);
     vec_shrink(&scope->decls);
     if (scope->in_block) {
-        Instr *end = new_item(p, INSTR_SCOPE_END, brace);
+        Instr *end = lower_item(p, INSTR_SCOPE_END, NULL, brace);
         end->scope = id;
         names_close_scope(p);
         lower_append(p, end);
@@ -253,7 +253,7 @@ void lower_label(Lower *p, Span name, Span at)
 void lower_loc(Lower *p, Span at)
 {
     lower_open_block(p);
-    Instr *loc = new_item(p, INSTR_LOC, at);
+    Instr *loc = lower_item(p, INSTR_LOC, NULL, at);
     lower_append(p, loc);
     p->loc = loc;
     p->last_end = at.end;
@@ -262,7 +262,7 @@ void lower_loc(Lower *p, Span at)
 void lower_pragma(Lower *p, Span at)
 {
     lower_open_block(p);
-    lower_append(p, new_item(p, INSTR_PRAGMA, at));
+    lower_append(p, lower_item(p, INSTR_PRAGMA, NULL, at));
     p->last_end = at.end;
 }
 
@@ -401,7 +401,7 @@ static bool is_target_option(Str text)
 void lower_target(Lower *p, Span word)
 {
     Str text = span_str(p->module, word);
-    if (text.len > 3 && !memcmp(text.p, "sm_", 3))
+    if (str_begins(text, "sm_"))
         p->module->target_sm = number_at(text.p, 3, digits_end(text.p, 3, text.len));
     else if (!is_target_option(text))
         lower_unknown_in_module(p, "target", word);

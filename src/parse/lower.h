@@ -179,6 +179,7 @@ void lower_mention(Lower *p, Val v); /* a name in debug data or an initialiser; 
 void lower_statement_end(Lower *p, Span at);
 /* The start of the blanks and comments that lead a statement at `beg`: after the line of the statement before. */
 u32 lower_lead(const Lower *p, u32 beg);
+static inline bool lower_in_body(const Lower *p) { return p->fn && p->fn->is_definition; }
 
 /* ---- declarations (lower_decl.c) ---- */
 void lower_decl_begin(Lower *p, u32 space);
@@ -237,7 +238,9 @@ void lower_instr_reset(Lower *p);
 void lower_leave_alone(Lower *p, const char *why, Span at); /* no phase may touch the open function */
 Block *lower_open_block(Lower *p);                          /* the block that the next item belongs to */
 void lower_append(Lower *p, Instr *i);                      /* to that block */
-void lower_scopes_span_blocks(Lower *p);                    /* to be called before a label or branch */
+Instr *lower_item(Lower *p, InstrKind kind, const OpInfo *op,
+                  Span at);              /* a new one with the text `at`, op NULL: none that executes */
+void lower_scopes_span_blocks(Lower *p); /* to be called before a label or branch */
 
 /* ---- what is not known (unknown.c) ---- */
 void lower_unknown_in_module(Lower *p, const char *what, Span at);   /* no phase may then touch any function */

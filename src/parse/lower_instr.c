@@ -162,19 +162,13 @@ static bool is_callee(const Lower *p)
            (p->operand_count == 1 || (p->operand_count == 2 && p->operands.v[0].kind == OPND_LIST));
 }
 
-static bool begins_with(Str text, const char *prefix)
-{
-    u32 len = (u32)strlen(prefix);
-    return text.len >= len && !memcmp(text.p, prefix, len);
-}
-
 /* Whether the name may be an undeclared function. ptxas takes none; OptiX takes some, whose names have a meaning for it:
  * `_optix_get_launch_index_x`. */
 static bool may_be_undeclared(const Lower *p, Str name)
 {
     if (p->strict || p->names_missing || name.p[0] == '%')
         return false;
-    return is_callee(p) || begins_with(name, "_optix_") || begins_with(name, "_rt_");
+    return is_callee(p) || str_begins(name, "_optix_") || str_begins(name, "_rt_");
 }
 
 static void take_undeclared(Lower *p, Span name)

@@ -53,11 +53,9 @@ static const char *after_operand(const Lower *p, const SyntaxError *error)
     }
 }
 
-static bool in_body(const Lower *p) { return p->fn && p->fn->is_definition; }
-
 static bool begins_statement(const Lower *p, const SyntaxError *error)
 {
-    return in_body(p) && !p->op && expects(error, ".loc");
+    return lower_in_body(p) && !p->op && expects(error, ".loc");
 }
 
 /* The words after "expected", which are in `list` if they are a list; NULL when nothing helps. */
@@ -96,13 +94,13 @@ static const char *function_name(const Lower *p) { return p->fn->name ? p->fn->n
 void syntax_error_end_inside_function(Lower *p, Span at)
 {
     lower_syntax_error(p, at, "the file ends inside function '%s'", function_name(p));
-    if (in_body(p))
+    if (lower_in_body(p))
         lower_note(p, p->fn->open, "its body begins here");
 }
 
 static void report_end(Lower *p, const SyntaxError *error, const char *wanted)
 {
-    if (in_body(p)) {
+    if (lower_in_body(p)) {
         syntax_error_end_inside_function(p, error->at);
     } else if (wanted) {
         lower_syntax_error(p, error->at, "the file ends here, but %s was expected", wanted);

@@ -80,8 +80,6 @@ const OpInfo *lower_unknown_op(Lower *p) { return isa_decode(p->module->isa, "un
 
 static bool is_token(const SyntaxError *error, const char *name) { return !strcmp(error->found, name); }
 
-static bool in_body(const Lower *p) { return p->fn && p->fn->is_definition; }
-
 /* Whether the error is in the operands of an unknown instruction, which continues up to its `;`. */
 static bool is_unknown_operand(const Lower *p, const SyntaxError *error)
 {
@@ -97,22 +95,14 @@ static bool goes_on(const Lower *p, const SyntaxError *error)
 }
 
 /* Appends the skipped text as an instruction that may do anything, for code that reads functions which it may not change. */
-static void append_unknown(Lower *p, Span at)
-{
-    Instr *i = instr_new(p->fn, lower_unknown_op(p), NULL, 0);
-    i->changed = false;
-    i->text = at;
-    i->lead = lower_lead(p, at.beg);
-    i->scope = scope_now(p);
-    lower_append(p, i);
-}
+static void append_unknown(Lower *p, Span at) { lower_append(p, lower_item(p, INSTR_OP, lower_unknown_op(p), at)); }
 
 static void take(Lower *p, const SyntaxError *error)
 {
     if (p->op) {
         lower_unknown_in_function(p, "an operand of", p->op_at);
         append_unknown(p, p->op_at);
-    } else if (in_body(p)) {
+    } else if (lower_in_body(p)) {
         lower_unknown_in_function(p, "directive", error->at);
         append_unknown(p, error->at);
         p->lenient = p->lenient ? p->lenient : LENIENT_FUNCTION;
@@ -128,13 +118,13 @@ bool unknown_syntax(Lower *p, const SyntaxError *error)
 {
     if (p->strict || p->mute)
         return false;
-    bool operand = in_body(p) && is_unknown_operand(p, error);
+    bool operand = lower_in_body(p) && is_unknown_operand(p, error);
     if (!operand && !(is_token(error, "a modifier") && !p->op) && !goes_on(p, error))
         return false;
-    p->skip = operand      ? SKIP_UNKNOWN_INSTRUCTION
-              : in_body(p) ? SKIP_UNKNOWN_STATEMENT
-              : p->fn      ? SKIP_UNKNOWN_HEADER
-                           : SKIP_UNKNOWN_ITEM;
+    p->skip = operand            ? SKIP_UNKNOWN_INSTRUCTION
+              : lower_in_body(p) ? SKIP_UNKNOWN_STATEMENT
+              : p->fn            ? SKIP_UNKNOWN_HEADER
+                                 : SKIP_UNKNOWN_ITEM;
     p->skip_braces = 0;
     for (u32 k = 0; k < p->open_aggregates.n; k++)
         p->skip_braces += p->operands.v[p->open_aggregates.v[k]].kind == OPND_VEC;

@@ -18,15 +18,10 @@ static bool is_word(char c)
            c == '.';
 }
 
-static bool starts(Str text, u32 at, const char *with)
+static bool is_directive(Str text, const char *name)
 {
-    return text.len - at >= strlen(with) && memcmp(text.p + at, with, strlen(with)) == 0;
-}
-
-static bool is_directive(Str text, u32 at, const char *name)
-{
-    u32 end = at + (u32)strlen(name);
-    return starts(text, at, name) && end < text.len && is_blank(text.p[end]);
+    size_t len = strlen(name);
+    return str_begins(text, name) && len < text.len && is_blank(text.p[len]);
 }
 
 /* The end of the blank, comment or directive for debuggers that begins at `at`; `at` itself if none does. */
@@ -34,13 +29,14 @@ static u32 skip_unsaid(Str text, u32 at)
 {
     if (is_blank(text.p[at]))
         return at + 1;
-    if (starts(text, at, "//") || is_directive(text, at, ".loc") || is_directive(text, at, ".file")) {
+    Str rest = {text.p + at, text.len - at};
+    if (str_begins(rest, "//") || is_directive(rest, ".loc") || is_directive(rest, ".file")) {
         while (at < text.len && text.p[at] != '\n' && text.p[at] != '\r')
             at++;
-    } else if (starts(text, at, "/*")) {
+    } else if (str_begins(rest, "/*")) {
         const char *end = memmem(text.p + at, text.len - at, "*/", 2);
         at = end ? (u32)(end + 2 - text.p) : text.len;
-    } else if (is_directive(text, at, ".section")) {
+    } else if (is_directive(rest, ".section")) {
         const char *end = memchr(text.p + at, '}', text.len - at);
         at = end ? (u32)(end + 1 - text.p) : text.len;
     }

@@ -258,19 +258,10 @@ static bool thread_edges(CleanUp *c, Block *b)
     return any;
 }
 
-/* Whether b holds a pragma. It has an effect only in the block that a back edge enters, and must not come into another one. */
-static bool has_pragma(const Block *b)
-{
-    for_each_instr(i, b)
-        if (i->kind == INSTR_PRAGMA)
-            return true;
-    return false;
-}
-
 static bool join_with_successor(CleanUp *c, Block *b)
 {
     Block *next = b->fall;
-    if (!next || !block_can_join(b, next) || has_pragma(next))
+    if (!next || !block_can_join(b, next) || block_has_pragma(next))
         return false;
     if (!rewrite(c, "BlocksJoined", b, "the block that follows has no other in-edge"))
         return false;
