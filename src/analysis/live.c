@@ -315,6 +315,18 @@ u32 live_words(const Live *l, const Block *b, u32 most)
     return words < most ? words : most;
 }
 
+void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
+{
+    bool (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
+    RegId reg;
+    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
+        for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
+            put(set, reg);
+    if (block_leaves_function(l->fn, b))
+        for (reg = 1; reg < l->fn->regs.n && l->fn->regs.v[reg].is_param; reg++)
+            put(set, reg);
+}
+
 /* The words in `set` with the register, or without it. */
 static u32 put_words(const Live *l, BitSet *set, RegId reg, bool in, u32 words)
 {
@@ -337,10 +349,7 @@ static u32 words_at_end(const Live *l, const Block *b, BitSet *live)
 /* Takes out of the set what is live at the end of b, and what its instructions read. */
 static void empty_again(const Live *l, const Block *b, BitSet *live)
 {
-    RegId reg;
-    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
-        for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
-            bitset_del(live, reg);
+    live_out_put(l, b, live, false);
     for (const Instr *i = b->last; i; i = i->prev)
         for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);)
             bitset_del(live, w.reg);
@@ -391,15 +400,3 @@ static u32 most_words_above(const Live *l, u32 most, u32 limit, Arena *scratch)
 u32 live_most_words(const Live *l, u32 limit, Arena *scratch) { return most_words_above(l, 0, limit, scratch); }
 
 bool live_exceeds(const Live *l, u32 limit, Arena *scratch) { return most_words_above(l, limit, limit, scratch) > limit; }
-
-void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
-{
-    bool (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
-    RegId reg;
-    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
-        for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
-            put(set, reg);
-    if (block_leaves_function(l->fn, b))
-        for (reg = 1; reg < l->fn->regs.n && l->fn->regs.v[reg].is_param; reg++)
-            put(set, reg);
-}

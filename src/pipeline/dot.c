@@ -15,8 +15,7 @@ enum {
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-/* Writes text into a label of Graphviz, in double quotes. */
-static void put_escaped(FILE *out, const char *text, size_t len)
+void dot_put_text(FILE *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
@@ -29,7 +28,7 @@ static void put_escaped(FILE *out, const char *text, size_t len)
 static void put_cut(FILE *out, const char *text, size_t len)
 {
     bool cut = len > LINE_LEN;
-    put_escaped(out, text, cut ? LINE_LEN - 3 : len);
+    dot_put_text(out, text, cut ? LINE_LEN - 3 : len);
     fputs(cut ? "...\\l" : "\\l", out);
 }
 
@@ -54,7 +53,7 @@ static void put_block_text(FILE *out, DotScratch *scratch, const Function *fn, c
     fprintf(out, "B%u:", b->id);
     for (const Label *label = b->labels; label; label = label->next) {
         putc(' ', out);
-        put_escaped(out, label->name->text, label->name->len);
+        dot_put_text(out, label->name->text, label->name->len);
     }
     fputs("\\l", out);
     u32 lines = 0, left_out = 0;
@@ -199,9 +198,9 @@ static void print_graph(FILE *out, const Function *fn, Analyses *an)
         return;
     LoopTree tree = loop_tree(&arena, fn, an_loops(an));
     fputs("digraph \"", out);
-    put_escaped(out, fn->name->text, fn->name->len);
+    dot_put_text(out, fn->name->text, fn->name->len);
     fputs("\" {\n  label=\"", out);
-    put_escaped(out, fn->name->text, fn->name->len);
+    dot_put_text(out, fn->name->text, fn->name->len);
     fprintf(out,
             "\\nblocks: red, their branch may diverge within a warp; green, it is uniform; dashed, unreachable%s\\nedges: "
             "blue, taken (T); grey, not taken (F); purple, case of a jump table\"; labelloc=t;\n",

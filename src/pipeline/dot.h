@@ -3,7 +3,12 @@
 #ifndef PTXOPT_PIPELINE_DOT_H
 #define PTXOPT_PIPELINE_DOT_H
 
+#include <stdio.h>
+
 #include "analysis/analyses.h"
+
+/* Writes text within double quotes of Graphviz. */
+void dot_put_text(FILE *out, const char *text, size_t len);
 
 /* The name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, ending in
  * .dot. Long names are cut and get a hash. */

@@ -5,53 +5,22 @@
 #include <string.h>
 
 static const KnobInfo knob_row[] = {
+#define ROW(member, owner, option, words, ...) \
+    {.phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), __VA_ARGS__},
 #define FLAG(member, owner, option, initial, words) \
-    {.kind = KNOB_FLAG,                             \
-     .phase = owner,                                \
-     .name = option,                                \
-     .negation = "no-" option,                      \
-     .help = words,                                 \
-     .field = offsetof(Knobs, member),              \
-     .number = initial},
+    ROW(member, owner, option, words, .kind = KNOB_FLAG, .negation = "no-" option, .number = initial)
 #define ONLY_USER true
 #define ANYBODY false
 #define PROMISE(member, owner, option, word, who, words) \
-    {.kind = KNOB_FLAG,                                  \
-     .unsafe = who,                                      \
-     .phase = owner,                                     \
-     .name = option,                                     \
-     .negation = "no-" option,                           \
-     .help = words,                                      \
-     .promise = word,                                    \
-     .field = offsetof(Knobs, member)},
+    ROW(member, owner, option, words, .kind = KNOB_FLAG, .negation = "no-" option, .unsafe = who, .promise = word)
 #define NUMBER(member, owner, option, initial, words) BOUNDED(member, owner, option, initial, INT32_MAX, words)
 #define BOUNDED(member, owner, option, initial, largest, words) \
-    {.kind = KNOB_NUMBER,                                       \
-     .phase = owner,                                            \
-     .name = option,                                            \
-     .help = words,                                             \
-     .field = offsetof(Knobs, member),                          \
-     .number = initial,                                         \
-     .most = largest},
+    ROW(member, owner, option, words, .kind = KNOB_NUMBER, .number = initial, .most = largest)
 #define PROMISED(member, owner, option, initial, largest, words) \
-    {.kind = KNOB_NUMBER,                                        \
-     .unsafe = true,                                             \
-     .phase = owner,                                             \
-     .name = option,                                             \
-     .help = words,                                              \
-     .field = offsetof(Knobs, member),                           \
-     .number = initial,                                          \
-     .most = largest},
-#define TEXT(member, owner, option, initial, words) \
-    {.kind = KNOB_TEXT, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial},
+    ROW(member, owner, option, words, .kind = KNOB_NUMBER, .unsafe = true, .number = initial, .most = largest)
+#define TEXT(member, owner, option, initial, words) ROW(member, owner, option, words, .kind = KNOB_TEXT, .text = initial)
 #define CHOICE(member, owner, option, initial, choice_words, words) \
-    {.kind = KNOB_CHOICE,                                           \
-     .phase = owner,                                                \
-     .name = option,                                                \
-     .help = words,                                                 \
-     .field = offsetof(Knobs, member),                              \
-     .text = initial,                                               \
-     .choices = choice_words},
+    ROW(member, owner, option, words, .kind = KNOB_CHOICE, .text = initial, .choices = choice_words)
 #include "phase/knobs.def"
 };
 

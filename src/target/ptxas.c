@@ -20,28 +20,25 @@ typedef struct Cost {
     u16 reader; /* Opcode of the reader of a pair */
 } Cost;
 
+#define ROW(name, type, width, part, which, machine, ...) \
+    {.opcode = OPC_##name,                                \
+     .type_class = TC_##type,                             \
+     .bits = (width),                                     \
+     .source = SOURCE_##which,                            \
+     .cost = (machine),                                   \
+     .modifier = (part),                                  \
+     __VA_ARGS__},
+
 static const Cost costs[] = {
-#define COST(name, type, width, part, which, machine, least, most, sample) \
-    {.opcode = OPC_##name,                                                 \
-     .type_class = TC_##type,                                              \
-     .bits = (width),                                                      \
-     .source = SOURCE_##which,                                             \
-     .cost = (machine),                                                    \
-     .modifier = (part)},
+#define COST(name, type, width, part, which, machine, ...) ROW(name, type, width, part, which, machine, )
 #define PAIR(...)
 #include "target/ptxas.def"
 };
 
 static const Cost pairs[] = {
 #define COST(...)
-#define PAIR(name, type, width, part, which, second, machine, least, most, sample) \
-    {.opcode = OPC_##name,                                                         \
-     .type_class = TC_##type,                                                      \
-     .bits = (width),                                                              \
-     .source = SOURCE_##which,                                                     \
-     .cost = (machine),                                                            \
-     .modifier = (part),                                                           \
-     .reader = OPC_##second},
+#define PAIR(name, type, width, part, which, second, machine, ...) \
+    ROW(name, type, width, part, which, machine, .reader = OPC_##second)
 #include "target/ptxas.def"
 };
 

@@ -21,37 +21,18 @@ bool format_is_nan(const Format *f, u64 bits);
 /* x*y + z, correctly rounded, for formats of at most 32 bits given as doubles. */
 u64 format_fma(const Format *f, double x, double y, double z, Round round);
 
-static inline float bits_to_float(u64 bits)
-{
-    union {
-        u32 u;
-        float f;
-    } x = {.u = (u32)bits};
-    return x.f;
-}
-static inline u64 float_to_bits(float value)
-{
-    union {
-        u32 u;
-        float f;
-    } x = {.f = value};
-    return x.u;
-}
-static inline double bits_to_double(u64 bits)
-{
-    union {
-        u64 u;
-        double f;
-    } x = {.u = bits};
-    return x.f;
-}
-static inline u64 double_to_bits(double value)
-{
-    union {
-        u64 u;
-        double f;
-    } x = {.f = value};
-    return x.u;
-}
+union FloatBits {
+    u32 u;
+    float f;
+};
+union DoubleBits {
+    u64 u;
+    double f;
+};
+
+static inline float bits_to_float(u64 bits) { return (union FloatBits){.u = (u32)bits}.f; }
+static inline u64 float_to_bits(float value) { return (union FloatBits){.f = value}.u; }
+static inline double bits_to_double(u64 bits) { return (union DoubleBits){.u = bits}.f; }
+static inline u64 double_to_bits(double value) { return (union DoubleBits){.f = value}.u; }
 
 #endif

@@ -218,19 +218,23 @@ void prove_merge_add(Merge *m, FactList *list, Term said)
     vec_push(&list->v, f);
 }
 
+/* Adds what is said, if it is something and holds in the arrivals from the given one on. */
+static void add_if_held(Merge *m, FactList *list, Term said, u32 from)
+{
+    for (u32 i = from; said && i < m->count; i++)
+        if (!prove_merge_holds_in(m, said, i))
+            return;
+    if (said)
+        prove_merge_add(m, list, said);
+}
+
 /* What the last arrival knows of orders, if the others know it of their values. The first one may begin with a number, of which that
  * is said in another form. */
 static void rename_orders(Merge *m, FactList *list)
 {
     const Arrival *last = &m->a[m->count - 1];
-    for (u32 k = 0; m->count > 1 && k < last->facts && k < RENAMED_MAX; k++) {
-        Term said = order_of_join(m, last, &last->fact[k]);
-        for (u32 i = 0; said && i < m->count; i++)
-            if (!prove_merge_holds_in(m, said, i))
-                said = 0;
-        if (said)
-            prove_merge_add(m, list, said);
-    }
+    for (u32 k = 0; m->count > 1 && k < last->facts && k < RENAMED_MAX; k++)
+        add_if_held(m, list, order_of_join(m, last, &last->fact[k]), 0);
 }
 
 void prove_merge_rename(Merge *m, FactList *list)
@@ -242,14 +246,9 @@ void prove_merge_rename(Merge *m, FactList *list)
             *fnvmap_at(&to_joins.map, m->a[0].value[slot]) = m->value[slot];
             any = true;
         }
-    for (u32 k = 0; any && k < m->a[0].facts && k < RENAMED_MAX; k++) {
-        Term said = rename_fact(m, &to_joins, &m->a[0].fact[k]);
-        for (u32 i = 1; said && i < m->count; i++)
-            if (!prove_merge_holds_in(m, said, i))
-                said = 0;
-        if (said)
-            prove_merge_add(m, list, said);
-    }
+    for (u32 k = 0; any && k < m->a[0].facts && k < RENAMED_MAX; k++)
+        add_if_held(m, list, rename_fact(m, &to_joins, &m->a[0].fact[k]), 1);
+
     fnvmap_free(&to_joins.map);
     rename_orders(m, list);
 }

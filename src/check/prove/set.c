@@ -156,27 +156,22 @@ static void push_arc(Sets *s, u64 lo, u64 hi, u64 most)
     vec_push(&s->work, ((Interval){lo, most}));
 }
 
-SetId prove_set_shift(Sets *s, SetId a, u64 by, u64 most)
+/* The values by + x of the set, or by - x. */
+static SetId moved(Sets *s, SetId a, u64 by, bool negated, u64 most)
 {
     Set x = *prove_set(s, a);
     if (x.n == 1 && x.v[0].lo == 0 && x.v[0].hi == most)
         return a;
     vec_clear(&s->work);
     for (u32 k = 0; k < x.n; k++)
-        push_arc(s, (x.v[k].lo + by) & most, (x.v[k].hi + by) & most, most);
+        push_arc(s, (negated ? by - x.v[k].hi : by + x.v[k].lo) & most, (negated ? by - x.v[k].lo : by + x.v[k].hi) & most,
+                 most);
     return sort_and_intern(s);
 }
 
-SetId prove_set_negate(Sets *s, SetId a, u64 most)
-{
-    Set x = *prove_set(s, a);
-    if (x.n == 1 && x.v[0].lo == 0 && x.v[0].hi == most)
-        return a;
-    vec_clear(&s->work);
-    for (u32 k = 0; k < x.n; k++)
-        push_arc(s, (0 - x.v[k].hi) & most, (0 - x.v[k].lo) & most, most);
-    return sort_and_intern(s);
-}
+SetId prove_set_shift(Sets *s, SetId a, u64 by, u64 most) { return moved(s, a, by, false, most); }
+
+SetId prove_set_negate(Sets *s, SetId a, u64 most) { return moved(s, a, 0, true, most); }
 
 bool prove_set_has(const Sets *s, SetId id, u64 x)
 {

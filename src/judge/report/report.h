@@ -89,6 +89,7 @@ bool report_gather(Report *report, const char *path);
 
 /* The pass of the remarks that only say where a function begins. */
 extern const char report_pass[];
+ReportKernel *report_kernel_named(const ReportFile *file, const char *name); /* NULL: there is none */
 
 /* Takes a remark about a function of the file; of RemarkTaker. */
 typedef struct ReportTaker {

@@ -205,14 +205,6 @@ static bool optimize_contents(Report *report, ReportFile *file, Str contents, Sc
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
 
-static ReportKernel *kernel_named(const ReportFile *file, const char *name)
-{
-    for (u32 k = 0; k < file->kernels.n; k++)
-        if (strcmp(file->kernels.v[k].name, name) == 0)
-            return &file->kernels.v[k];
-    return NULL;
-}
-
 /* Takes the times that `ptxas -v` tells: "Compiling entry function 'NAME' for 'sm_80'", and later "Compile time = 12.3 ms". */
 static void take_times(ReportFile *file, u32 run, int side, const Trial *trial)
 {
@@ -225,7 +217,7 @@ static void take_times(ReportFile *file, u32 run, int side, const Trial *trial)
         if (name) {
             name += sizeof begins - 1;
             name[strcspn(name, "'")] = '\0';
-            kernel = kernel_named(file, name);
+            kernel = report_kernel_named(file, name);
         } else if (time && kernel) {
             kernel->results[run].compile_ms[side] = strtod(time + sizeof took - 1, NULL);
         }
@@ -279,7 +271,7 @@ static bool group_is_worse(const ReportFile *file, u32 run, const Parts *parts, 
 {
     bool worse = false;
     for (u32 i = 0; i < parts->part.n; i++) {
-        const ReportKernel *kernel = kernel_named(file, parts->part.v[i].name);
+        const ReportKernel *kernel = report_kernel_named(file, parts->part.v[i].name);
         worse |= parts->part.v[i].group == group && kernel && kernel->results[run].verdict >= REPORT_WORSE;
     }
     return worse;
@@ -291,7 +283,7 @@ static void revert_worse(const ReportFile *file, u32 run)
     Parts parts;
     bool good = parts_read(&parts, file->path);
     for (u32 i = 0; i < parts.part.n && good; i++) {
-        ReportKernel *kernel = kernel_named(file, parts.part.v[i].name);
+        ReportKernel *kernel = report_kernel_named(file, parts.part.v[i].name);
         if (kernel && kernel->changed && group_is_worse(file, run, &parts, parts.part.v[i].group))
             kernel->results[run].verdict = REPORT_REVERTED;
     }

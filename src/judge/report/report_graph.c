@@ -7,6 +7,7 @@
 #include "judge/ptxas/child.h"
 #include "judge/ptxas/real.h"
 #include "judge/report/report_page.h"
+#include "pipeline/dot.h"
 
 enum { DOT_SECONDS = 20, DOT_MOST_BLOCKS = 400, MOST_BLOCKS = 2000 };
 
@@ -35,16 +36,6 @@ static char *last_of(Arena *arena, const ReportBlock *block)
 
 /* ---- by dot ------------------------------------------------------------------------------------------------------- */
 
-/* Text in a string of dot's language. */
-static void put_quoted(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            putc('\\', out);
-        putc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    }
-}
-
 static void put_dot(FILE *out, Arena *arena, const ReportGraph *graph)
 {
     fputs("digraph { bgcolor=transparent; node [shape=box, fontname=\"sans-serif\", fontsize=10, height=0.3];\n"
@@ -54,7 +45,8 @@ static void put_dot(FILE *out, Arena *arena, const ReportGraph *graph)
         fprintf(out, "b%u [label=\"", b);
         put_label(out, graph, b);
         fputs("\\n", out);
-        put_quoted(out, last_of(arena, &graph->block.v[b]));
+        char *last = last_of(arena, &graph->block.v[b]);
+        dot_put_text(out, last, strlen(last));
         fprintf(out, "\", class=\"%s\"];\n", graph->block.v[b].is_new ? "fresh" : "kept");
     }
     for (u32 b = 0; b < graph->block.n; b++)

@@ -5,7 +5,7 @@
 
 const char report_pass[] = "report";
 
-static ReportKernel *find_kernel(ReportFile *file, const char *name)
+ReportKernel *report_kernel_named(const ReportFile *file, const char *name)
 {
     for (u32 k = 0; k < file->kernels.n; k++)
         if (strcmp(file->kernels.v[k].name, name) == 0)
@@ -16,7 +16,7 @@ static ReportKernel *find_kernel(ReportFile *file, const char *name)
 void report_take_remark(void *user, const Remark *remark)
 {
     const ReportTaker *taker = user;
-    ReportKernel *kernel = find_kernel(taker->file, remark->function);
+    ReportKernel *kernel = report_kernel_named(taker->file, remark->function);
     if (!kernel)
         return;
     StoryRemark kept = story_keep(&taker->report->arena, remark);
