@@ -39,7 +39,7 @@ static void fill_writes(LoopWrites *w, const Loop *loop)
     w->epoch = fn->epoch[EPOCH_CODE];
     w->fill++;
     if (w->regs < fn->regs.n) {
-        w->regs = fn->regs.n + fn->regs.n / 2; /* phases make registers one by one */
+        w->regs = fn->regs.n + (w->reg ? fn->regs.n / 2 : 0); /* phases make registers one by one */
         w->reg = arena_array(w->arena, RegisterWrites, w->regs);
     }
     for (u32 k = 0; k < loop->block_count; k++)

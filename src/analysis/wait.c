@@ -64,7 +64,7 @@ typedef struct Finder {
     const Summaries *summaries;
     WaitsOf of;
     Waits *w;
-    u32 *first; /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
+    u32 *first; /* by RegId: its writes in loops are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
     Instr **write;
     VecU32 slice;      /* registers that decide whether the loop that is looked at is left */
     Marks in_slice;    /* by RegId */
@@ -81,14 +81,14 @@ static void find_writes(Finder *f)
         return;
     f->first = arena_array(&f->arena, u32, (size_t)regs + 2);
     for (u32 p = 0; p < order->count; p++)
-        for_each_instr(i, order->rpo[p])
+        for (const Instr *i = loop_of(f->loops, order->rpo[p]) ? order->rpo[p]->first : NULL; i; i = i->next)
             for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
                 f->first[w.reg + 2]++;
     for (u32 reg = 2; reg <= regs + 1; reg++)
         f->first[reg] += f->first[reg - 1];
     f->write = arena_array(&f->arena, Instr *, (size_t)f->first[regs + 1] + 1);
     for (u32 p = 0; p < order->count; p++)
-        for_each_instr(i, order->rpo[p])
+        for (Instr *i = loop_of(f->loops, order->rpo[p]) ? order->rpo[p]->first : NULL; i; i = i->next)
             for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
                 f->write[f->first[w.reg + 1]++] = i;
     f->in_slice = marks_new(&f->arena, regs + 1);
