@@ -14,6 +14,7 @@ typedef struct Legalizer {
     ScopeId *outer;            /* by scope: itself, or the one further out that its declarations moved to */
     u32 *first_reg, *next_reg; /* registers of a scope, first by scope, next by register; 0: the end */
     u32 flattened, renamed;    /* in this call */
+    bool changed_only;         /* references of other instructions are as the source has them */
 } Legalizer;
 
 enum Declared {

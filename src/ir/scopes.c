@@ -62,7 +62,8 @@ static void visit_references(Legalizer *s, Visit *visit)
                   fn->tables.v[t].targets.v[k]);
     for_each_block(b, fn) {
         for_each_instr(i, b)
-            visit_instr(s, i, visit);
+            if (i->changed || !s->changed_only)
+                visit_instr(s, i, visit);
         if (b->jump)
             visit_instr(s, b->jump, visit);
     }
@@ -172,6 +173,16 @@ static void check_block_scopes(Legalizer *s, u8 *opened, const Block *b)
         flatten(s, open);
 }
 
+/* Whether each scope but the body lies in one block. No label is in such a scope, and what is declared around it stays so. An
+ * instruction that comes to another scope prints from its operands. */
+static bool is_one_body(const Function *fn)
+{
+    for (ScopeId id = 1; id < fn->scopes.n; id++)
+        if (!fn->scopes.v[id].in_block)
+            return false;
+    return true;
+}
+
 static void flatten_broken(Legalizer *s)
 {
     u8 *opened = arena_alloc(&s->arena, s->fn->scopes.n);
@@ -181,7 +192,9 @@ static void flatten_broken(Legalizer *s)
         scope = b->scope;
         check_block_scopes(s, opened, b);
     }
+    s->changed_only = is_one_body(s->fn);
     visit_references(s, flatten_unseen);
+    s->changed_only = false;
 }
 
 /* ---- moving what a flattened scope declared -------------------------------------------------------------------- */
