@@ -76,16 +76,33 @@ try()
 if [ -z "${SHAPES:-}" ]; then
     try ptxopt 12 1000 vectors straight guarded stores loads fences atomics asm comments pragmas locals shared divisions calls_here \
         calls_padded calls_indirect externals strings addresses initializer initializer_floats initializer_rows initializer_addresses \
-        comment line files debug debug_of_labels registers_of_range parameters_of_call
-    try ptxopt 20 1000 calls_deep calls_wide calls_around calls_twice kernels variables scopes_beside scopes_deep labels labels_apart \
-        spaghetti registers parameters locations barriers returns parameters_of_kernel
-    try ptxopt 25 1000 table tables search aliases functions_of_table
-    try ptxopt 40 1000 prototypes registers_of_list table_of_four
-    try ptxopt 55 1000 functions
+        comment line files debug debug_of_labels registers_of_range parameters_of_call scopes_beside registers variables locations
+    try ptxopt 14 1000 calls_deep calls_wide calls_around calls_twice kernels labels_apart parameters returns
+    try ptxopt 20 1000 scopes_deep labels spaghetti barriers parameters_of_kernel aliases search
+    try ptxopt 20 2000 functions_of_table
+    try ptxopt 25 1000 table tables prototypes scopes_of_register
+    try ptxopt 35 1000 table_of_four registers_of_list labels_short
+    try ptxopt 45 1000 functions table_short
     try ptxopt 65 1000 scopes_empty
-    try ptxopt-prove 20 400 calls_deep calls_wide calls_around calls_twice calls_here calls_indirect search table_of_four straight guarded stores loads \
-        barriers atomics asm locals scopes_deep labels_apart parameters_of_call
+    try ptxopt-prove 20 300 calls_wide calls_twice calls_here calls_indirect search table_of_four straight guarded stores loads barriers \
+        atomics asm locals shared vectors locations scopes_beside scopes_deep labels labels_apart parameters prototypes aliases \
+        functions_of_table kernels
+    try ptxopt-prove 20 1000 calls_deep calls_around calls_padded parameters_of_call
+    try ptxopt-prove 40 300 returns table functions
+    try ptxopt-prove 65 300 tables table_short divisions
 fi
+
+# gives_up SHAPE PARTS TEXT: where the prover stops at a bound, it says so, and soon.
+gives_up()
+{
+    shape=$1
+    result=$(module ptxopt-prove 1 "$2")
+    if "$BUILD/ptxopt-prove" "$WORK/in0.ptx" "$WORK/in1.ptx" | grep -q "unknown: limit: $3" && [ "${result%%.*}" -lt 2 ]; then
+        echo "pass ptxopt-prove,$1: $3"
+    else
+        echo "fail ptxopt-prove,$1: not '$3', or not in 2 seconds: $result"
+    fi
+}
 
 # says SHAPE BLOCKS PHASE TEXT: where a phase stops at a bound, a remark tells.
 says()
@@ -107,6 +124,8 @@ goes()
     goes guards 3000 bra
     says moves 3000 switch-lowering 'branches are more than 2048 written registers apart'
     says cases 3000 switch-lowering 'of a switch of more than 1024 blocks'
+    gives_up returns 8000 'too many branches on one path'
+    gives_up spaghetti 8000 'the function has too many blocks that its branches lead to'
     says inward 100 dfa-jump-threading 'a loop with more than 32 loops in one another'
 } >>"$LOG"
 

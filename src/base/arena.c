@@ -226,7 +226,7 @@ void *arena_alloc_chunk(Arena *arena, size_t bytes)
         spare = chunk->next;
         spares--;
     } else {
-        chunk = mem_alloc_large(whole);
+        chunk = whole < CHUNK_MAX ? mem_alloc(whole) : mem_alloc_large(whole);
     }
     chunk->bytes = whole;
     arena->reserved += whole;

@@ -31,6 +31,8 @@ function part(k) {
     if (kind == "vectors") return ".reg .v4 .f32 %v" k ";\nmov.f32 %v" k ".x, 0f00000000;\nst.global.f32 [%rd1], %v" k ".x;"
     if (kind == "scopes_beside") return "{\n.reg .b32 %x;\nmov.u32 %x, " k ";\nst.global.u32 [%rd1], %x;\n}"
     if (kind == "scopes_empty") return "{\n}"
+    if (kind == "scopes_of_register") return "{.reg .b32 a;}"
+    if (kind == "labels_short") return "L" k ":"
     if (kind == "labels") return "$L__BB0_" k ":"
     if (kind == "labels_apart" || kind == "debug_of_labels") return "$L__BB0_" k ":\nadd.u32 %r2, %r2, %r1;"
     if (kind == "spaghetti") return "$L__BB0_" k ":\n@%p1 bra $L__BB0_" (k * 7919 + 13) % n ";"
@@ -54,6 +56,7 @@ function part(k) {
     if (kind == "calls_here") return "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r2;\ncall.uni (y), outside, (x);\nld.param.b32 %r2, [y];\n}"
     if (kind == "calls_padded") return "{\n.param .align 8 .b8 x[16];\nst.param.b32 [x], %r2;\nst.param.b64 [x+8], %rd1;\ncall.uni outside_wide, (x);\n}"
     if (kind == "calls_indirect") return "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r2;\nP" k ": .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (y), %rd1, (x), P" k ";\nld.param.b32 %r2, [y];\n}"
+    if (kind == "table_short") return "L" k ": ret;"
     if (kind == "tables") return "$T_" k ": .branchtargets $L_a_" k ", $L_b_" k ";\nbrx.idx %r1, $T_" k ";\n$L_a_" k ":\nadd.u32 %r2, %r2, 1;\n$L_b_" k ":\nadd.u32 %r2, %r2, 2;"
     return ""
 }
@@ -93,6 +96,7 @@ function long_declaration() {
 # What stands once, where a kernel begins.
 function long_statement() {
     if (kind == "table") list("T: .branchtargets ", "C#", ";\nbrx.idx %r1, T;")
+    if (kind == "table_short") list("T: .branchtargets ", "L#", ";\nbrx.idx %r1, T;")
     if (kind == "registers_of_list") list(".reg .b32 ", "%x#", ";")
     if (kind == "registers_of_range") print ".reg .b32 %x<" n + 1 ">;"
     if (kind == "scopes_deep") for (k = 0; k < n; k++) print "{\n.reg .b32 %x" k ";\nmov.u32 %x" k ", %r1;"
