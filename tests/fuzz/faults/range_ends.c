@@ -1,5 +1,5 @@
 /* A loop runs without its range guards in an iteration in which one fails: in the one before they hold, in the one after, since a number
- * that is compared wraps, by a step in a register or a constant one, or since numbers have a sign. */
+ * that is compared wraps, or since numbers have a sign. */
 #include "made.h"
 
 /* `sub way, at, start`, of a bound that was brought between two values, is one less or more. */
@@ -31,13 +31,6 @@ static void allow_wrap(Instr *i)
         set_cmp(i, CMP_NE);
 }
 
-/* Values may go as far as their step in a register takes them. */
-static void allow_far(Instr *i)
-{
-    if (made_is(i, OPC_SETP) && i->op->cmp == CMP_LE && i->prev && made_is(i->prev, OPC_MUL))
-        *instr_operand(i, 2) = build_integer(UINT64_MAX, 64, false);
-}
-
 /* A bound of unsigned numbers may be negative as a signed one. */
 static void allow_negative(Instr *i)
 {
@@ -55,7 +48,7 @@ static PhaseResult range_wrongly(Analyses *an, const Knobs *knobs, PhaseRun *run
     return made_wrongly(phase_range_split, an, &all, run, spoil);
 }
 
-Phase fault_range_early, fault_range_late, fault_range_wrap, fault_range_far, fault_range_sign;
+Phase fault_range_early, fault_range_late, fault_range_wrap, fault_range_sign;
 PhaseResult fault_range_early(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return range_wrongly(an, knobs, run, begin_early);
@@ -67,10 +60,6 @@ PhaseResult fault_range_late(Analyses *an, const Knobs *knobs, PhaseRun *run)
 PhaseResult fault_range_wrap(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return range_wrongly(an, knobs, run, allow_wrap);
-}
-PhaseResult fault_range_far(Analyses *an, const Knobs *knobs, PhaseRun *run)
-{
-    return range_wrongly(an, knobs, run, allow_far);
 }
 PhaseResult fault_range_sign(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

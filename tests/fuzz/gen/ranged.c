@@ -68,9 +68,10 @@ static i64 pick_step(Gen *g)
 
 static i64 near_end(Gen *g, bool wide);
 
-/* Now and then puts the step into a register. counts: it is more than 0. */
+/* Now and then puts the step into a register. counts: it is more than 0. Others may go around in a few iterations. */
 static void make_register_step(Gen *g, Line *l, bool counts)
 {
+    static const i64 large[] = {0x10000001, 0x22222222, 0x2aaaaaab, 0x40000003, 0x55555556};
     if (!percent(g, 25))
         return;
     Reg low = fresh(g, P_TEMP32);
@@ -78,8 +79,8 @@ static void make_register_step(Gen *g, Line *l, bool counts)
     line(g, "and.b32 %s, %s, 1;", NAME(low), NAME(pick_defined(g, P_32)));
     line(g, "mad.lo.s32 %s, %s, %u, %u;", NAME(low), NAME(low), 1 + below(g, 9),
          percent(g, 95) || counts ? 1 + below(g, 5) : 0);
-    if (!counts && percent(g, 12))
-        set_number(g, false, low, near_end(g, false));
+    if (!counts && percent(g, 20))
+        set_number(g, false, low, percent(g, 60) ? large[below(g, COUNT_OF(large))] : near_end(g, false));
     l->by = low;
     if (!l->wide)
         return;
