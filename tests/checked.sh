@@ -66,7 +66,7 @@ done
     expected shared.checked.clang-O2.ptx 9
     expected shared.checked.clang.ptx 5
     expected shared.checked.nvcc.ptx 10
-    expected slices.checked.slang.ptx 26
+    expected slices.checked.slang.ptx 30
     expected sparse.checked.clang.ptx 6
     expected sparse.checked.nvcc.ptx 26
 } >>"$LOG"
