@@ -53,21 +53,21 @@ for file in examples/checked/*.checked.*.ptx; do
     done
 done
 {
-    expected forms.checked.clang.ptx 7
-    expected forms.checked.nvcc.ptx 41
-    expected grids.checked.clang.ptx 12
-    expected grids.checked.nvcc.ptx 24
-    expected passes.checked.clang.ptx 18
-    expected passes.checked.nvcc.ptx 68
+    expected forms.checked.clang.ptx 9
+    expected forms.checked.nvcc.ptx 44
+    expected grids.checked.clang.ptx 15
+    expected grids.checked.nvcc.ptx 28
+    expected passes.checked.clang.ptx 19
+    expected passes.checked.nvcc.ptx 73
     expected products.checked.clang.ptx 12
     expected products.checked.nvcc.ptx 60
     expected searches.checked.clang.ptx 4
     expected searches.checked.nvcc.ptx 17
-    expected shared.checked.clang-O2.ptx 9
+    expected shared.checked.clang-O2.ptx 7
     expected shared.checked.clang.ptx 5
     expected shared.checked.nvcc.ptx 10
     expected slices.checked.slang.ptx 30
-    expected sparse.checked.clang.ptx 6
-    expected sparse.checked.nvcc.ptx 26
+    expected sparse.checked.clang.ptx 7
+    expected sparse.checked.nvcc.ptx 27
 } >>"$LOG"
 tally checked "$LOG"

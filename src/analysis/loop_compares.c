@@ -1,5 +1,6 @@
 #include "analysis/loop_compares.h"
 
+#include "analysis/loop_bounds.h"
 #include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
@@ -13,7 +14,8 @@ enum {
 typedef struct CompareSearch {
     LoopSums *s;
     SumCompares *out;
-    u32 left; /* of PREDICATES_MAX */
+    u32 left;    /* of PREDICATES_MAX */
+    bool enough; /* comparisons may be added that are enough, although the branch may continue without */
 } CompareSearch;
 
 static const char *const not_compared = "its condition is no comparison";
@@ -51,16 +53,6 @@ static bool is_bitwise(const Instr *i, Opcode opcode, u32 bits)
     return i->op->opcode == opcode && i->op->sem.op == opcode && i->op->sem.bits == bits && !i->guard;
 }
 
-/* The instruction that gives the register its value at `at` in the same iteration. */
-static const Instr *definition(const LoopSums *s, const Instr *at, RegId reg)
-{
-    const Instr *def = local_definition(at, reg);
-    if (def)
-        return def;
-    def = loop_only_write(s->in.loop, reg);
-    return def && def->block != at->block && instr_dominates(s->in.dom, def, at) ? def : NULL;
-}
-
 /* The first source of an instruction about which nothing is known; NULL: there is none. */
 static const Operand *unknown_source(LoopSums *s, const Instr *i)
 {
@@ -79,7 +71,7 @@ static const char *blame(LoopSums *s, const Instr *at, const Operand *o, bool is
 {
     for (u32 k = 0; k < BLAMED_MAX && o; k++) {
         RegId reg = operand_plain_register(o);
-        const Instr *def = reg ? definition(s, at, reg) : NULL;
+        const Instr *def = reg ? loop_definition(s, at, reg) : NULL;
         if (!def || def->kind != INSTR_OP)
             break;
         s->blamed = at = def;
@@ -107,7 +99,7 @@ static const char *add_sign(CompareSearch *search, const Instr *at, const Operan
     }
     bool negative = c.cmp == CMP_LT || c.cmp == CMP_LE;
     RegId reg = operand_plain_register(o);
-    const Instr *def = reg ? definition(search->s, at, reg) : NULL;
+    const Instr *def = reg ? loop_definition(search->s, at, reg) : NULL;
     if (!def || !is_bitwise(def, negative ? OPC_AND : OPC_OR, c.width) || search->left-- == 0)
         return blame(search->s, at, o, false);
     const char *why = add_sign(search, def, instr_operand(def, 1), c);
@@ -118,6 +110,12 @@ static const char *add_sign(CompareSearch *search, const Instr *at, const Operan
 static bool is_bound(const LoopSums *s, bool left, const LoopSum *a, bool right, const LoopSum *b)
 {
     return left != right && !loop_sum_is_zero(s, left ? a->step : b->step);
+}
+
+/* Adds what makes a comparison hold that only bounds decide. */
+static bool add_bound(CompareSearch *search, const Instr *i, SumCompare c)
+{
+    return search->enough && loop_bound_compares(search->s, i, c, search->out);
 }
 
 static const char *add_compare(CompareSearch *search, const Instr *i, bool holds)
@@ -133,12 +131,18 @@ static const char *add_compare(CompareSearch *search, const Instr *i, bool holds
     LoopSum a, b;
     bool right = loop_sum_of(search->s, i, instr_operand(i, 2), bits, &b);
     if (right && asks_for_sign(i, &c)) {
+        u32 before = search->out->n;
         c.bound = b.start;
-        return add_sign(search, i, instr_operand(i, 1), c);
+        const char *why = add_sign(search, i, instr_operand(i, 1), c);
+        if (why)
+            search->out->n = before;
+        return why && add_bound(search, i, c) ? NULL : why;
     }
     bool left = loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a);
     if (!left || !right)
-        return blame(search->s, i, instr_operand(i, right ? 1 : 2), is_bound(search->s, left, &a, right, &b));
+        return add_bound(search, i, c)
+                   ? NULL
+                   : blame(search->s, i, instr_operand(i, right ? 1 : 2), is_bound(search->s, left, &a, right, &b));
     if (!arrange(search->s, &a, &b, &c))
         return "both sides of its comparison change";
     vec_push(search->out, c);
@@ -180,7 +184,7 @@ static const char *add_register(CompareSearch *search, const Instr *at, RegId re
         vec_push(search->out, ((SumCompare){.predicate = reg, .holds = holds}));
         return NULL;
     }
-    const Instr *def = definition(search->s, at, reg);
+    const Instr *def = loop_definition(search->s, at, reg);
     return def ? add_definition(search, def, holds) : "its condition is computed elsewhere";
 }
 
@@ -189,9 +193,9 @@ static const char *add_predicate(CompareSearch *search, const Instr *at, const O
     return add_register(search, at, operand_register(predicate), holds != !!(predicate->flags & OPNDF_NOT));
 }
 
-const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out)
+const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out, bool enough)
 {
-    CompareSearch search = {s, out, PREDICATES_MAX};
+    CompareSearch search = {s, out, PREDICATES_MAX, enough};
     const Instr *branch = block_terminator(b);
     u32 before = out->n;
     s->blamed = NULL;

@@ -260,6 +260,15 @@ bool loop_sum_of_register(LoopSums *s, const Instr *at, RegId reg, u32 bits, Loo
     return before && result_of(s, def, bits, sum);
 }
 
+const Instr *loop_definition(const LoopSums *s, const Instr *at, RegId reg)
+{
+    const Instr *def = local_definition(at, reg);
+    if (def)
+        return def;
+    def = loop_only_write(s->in.loop, reg);
+    return def && def->block != at->block && instr_dominates(s->in.dom, def, at) ? def : NULL;
+}
+
 bool loop_sum_of(LoopSums *s, const Instr *at, const Operand *o, u32 bits, LoopSum *sum)
 {
     if (o && o->kind == OPND_IMM) {

@@ -18,6 +18,7 @@ typedef struct LoopSums {
     AffineLoop in;
     const Ssa *ssa;    /* NULL: registers are not followed in front of the loop */
     const Block *from; /* the only block from which the loop is entered; NULL: there are several, or nobody asks */
+    Analyses *an;      /* whose facts loop_compares_of may ask for; NULL after loop_sums_init */
     Arena arena;
     LinearExprs *exprs;
     FnvMap entries;     /* by register: the LinearId of what it holds in front of the loop */
@@ -31,6 +32,9 @@ typedef struct LoopSums {
 /* Linear in the loop. ssa: by which registers are followed in front of it; NULL: they are not. */
 void loop_sums_init(LoopSums *s, AffineLoop in, const Ssa *ssa);
 void loop_sums_free(LoopSums *s);
+
+/* The instruction of the loop that gives the register its value right before `at`, in the same iteration; NULL: it is not known. */
+const Instr *loop_definition(const LoopSums *s, const Instr *at, RegId reg);
 
 /* Finds the low `bits` (32 or 64) of a register right before `at`, which stands in the loop. False: they are not known. */
 bool loop_sum_of_register(LoopSums *s, const Instr *at, RegId reg, u32 bits, LoopSum *sum);

@@ -23,11 +23,11 @@
  * It pays where an iteration costs as much as the test, and more where ptxas unrolls FAST, which then has one exit. Where
  * ptxas does not count by the loop's own test, FAST counts its iterations down. A loop that is known to run a few times
  * stays. The copies of a function take at most --loop-version-size machine instructions; the loops that gain the most come
- * first. LOOP gets the pragma nounroll, since it runs rarely, once more where it has it. A loop with the pragma is looked at
- * only where it runs what is left of an unrolled one.
+ * first. LOOP gets the pragma nounroll, since it runs rarely. It gets it twice where one of the versions would be looked at again:
+ * LOOP where it might run what is left of an unrolled one, FAST where checks stay in it.
  *
- * Declines: checks whose operands are neither invariant nor counted evenly, or of which an iteration may skip the branch; loops
- * around loops; and those with instructions that may not be copied. */
+ * Declines: checks whose operands are neither invariant, counted evenly nor bounded (analysis/loop_bounds.h), or
+ * of which an iteration may skip the branch; loops around loops; and those with instructions that may not be copied. */
 #include <string.h>
 
 #include "analysis/reconverge.h"
@@ -71,7 +71,7 @@ typedef struct Version {
     BlockVec blocks; /* that are copied, the header first */
     u32 gone;        /* checks that go */
     u32 size, cost;  /* machine instructions of the copy, and of the test */
-    u64 gain;
+    u64 gain, trips; /* trips: at most; UINT64_MAX: unknown */
 } Version;
 
 static void version_free(Version *v)
@@ -161,7 +161,7 @@ static void find_counters(Analyses *an, Version *v, const Block *b)
 {
     const Block *on = continuing_successor(an, v->loop, b);
     u32 first = v->compare.n;
-    if (!on || loop_compares_of(&v->sums, b, on, &v->compare))
+    if (!on || loop_compares_of(&v->sums, b, on, &v->compare, false))
         return;
     for (u32 k = first; k < v->compare.n && v->counters < COUNTERS_MAX; k++)
         if (loop_counter_read(&v->sums, &v->compare.v[k], b, &v->counter[v->counters]))
@@ -175,7 +175,7 @@ static bool find_check(Analyses *an, Version *v, Block *b)
     Check c = {.block = b, .pass = passing_successor(an, v->loop, b), .first = v->compare.n};
     if (!c.pass)
         return false;
-    c.why = loop_compares_of(&v->sums, b, c.pass, &v->compare);
+    c.why = loop_compares_of(&v->sums, b, c.pass, &v->compare, true);
     c.compares = v->compare.n - c.first;
     c.blamed = c.why ? v->sums.blamed : NULL;
     vec_push(&v->check, c);
@@ -311,6 +311,7 @@ static const char *why_no_gain(Analyses *an, Version *v)
         return "a check fails for certain";
     u64 saved = (u64)v->gone * CHECK_COST,
         trips = loop_counter_most_trips(an, &v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
+    v->trips = trips;
     u64 iteration = v->size;
     v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
     if (trips <= FEW_TRIPS)
@@ -324,19 +325,28 @@ static const char *why_no_gain(Analyses *an, Version *v)
 
 /* ---- whether it may be done ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the loop is the version with checks: it has the pragma once more than it had. */
-static bool is_version(const Loop *loop)
+/* Whether a version with checks begins with the block: it has the pragma once more than it had. */
+static bool begins_version(const Block *header)
 {
     u32 pragmas = 0;
-    for_each_instr(i, loop->header)
+    for_each_instr(i, header)
         pragmas += i->kind == INSTR_PRAGMA;
     return pragmas > 1;
+}
+
+/* Whether the loop is one of two versions. */
+static bool is_version(Analyses *an, const Loop *loop)
+{
+    const Block *from = loop_only_entry(an->fn, loop);
+    Instr *branch = from ? block_two_way_branch(from) : NULL;
+    const Block *beside = !branch ? NULL : branch_target(branch) == loop->header ? from->fall : branch_target(branch);
+    return begins_version(loop->header) || (beside && begins_version(beside));
 }
 
 static bool may_look(Analyses *an, const Loop *loop)
 {
     return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(loop) && loop_is_short(loop, WALKED_MAX);
+           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(an, loop) && loop_is_short(loop, WALKED_MAX);
 }
 
 /* Whether only counters decide when the loop is left, other than by a check that goes: then nobody waits in it, whatever else it
@@ -349,7 +359,7 @@ static bool ends_by_itself(Analyses *an, Version *v)
             continue;
         Block *on = continuing_successor(an, v->loop, b);
         u32 before = v->compare.n;
-        if (!on || loop_compares_of(&v->sums, b, on, &v->compare))
+        if (!on || loop_compares_of(&v->sums, b, on, &v->compare, false))
             return false;
         v->compare.n = before;
     }
@@ -468,6 +478,17 @@ static void count_down(Analyses *an, const Version *v, const Builder *before, Bl
     instr_inherit_origin(an->fn, block_terminator(latch), branch, NULL);
 }
 
+/* Adds the pragma where a version runs rarely, or would be looked at again. tested: a branch leads to either version. */
+static void mark_versions(const Version *v, Block *fast, bool tested)
+{
+    bool partly = v->gone < v->check.n;
+    build_nounroll(v->loop->header);
+    if (!v->loop->nounroll && (partly || v->trips <= REST_TRIPS))
+        build_nounroll(v->loop->header);
+    for (u32 k = 0; k < 2 && partly && !tested; k++)
+        build_nounroll(fast);
+}
+
 static void make_version(Analyses *an, Version *v)
 {
     Block *entry = loop_entry_block(an->fn, v->loop);
@@ -480,7 +501,7 @@ static void make_version(Analyses *an, Version *v)
     block_set_fall(entry, copy[0]);
     if (passes)
         branch_to_checks(an, v, entry, passes);
-    build_nounroll(v->loop->header);
+    mark_versions(v, copy[0], passes != 0);
 }
 
 /* ---- all loops ------------------------------------------------------------------------------------------------------------------- */
@@ -505,6 +526,7 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, 
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
     loop_sums_init(&v->sums, affine_loop(an, loop), an_ssa(an));
+    v->sums.an = an;
     find_branches(an, v);
     if (v->check.n) {
         decide_best(an, v);

@@ -12,14 +12,25 @@ typedef struct Counted {
     Reg value, bound;
 } Counted;
 
-typedef enum Made { MADE_COUNTER, MADE_STEPPED, MADE_PRODUCT, MADE_INVARIANT, MADE_FORMS } Made;
+typedef enum Made { MADE_COUNTER, MADE_STEPPED, MADE_PRODUCT, MADE_INVARIANT, MADE_BOUNDED, MADE_FORMS } Made;
+
+typedef enum Clamp {
+    CLAMP_MASK,
+    CLAMP_SMALLER,
+    CLAMP_REMAINDER,
+    CLAMP_COUNTER,
+    CLAMP_BELOW_FIRST,
+    CLAMP_ABOVE_FIRST,
+    CLAMPS
+} Clamp;
 
 typedef struct Guarded {
     Made made;
-    bool wide, is_signed; /* of the comparison */
-    int extended;         /* the value has 32 bits, the comparison 64: 1 signed, 2 unsigned */
-    Counted own;          /* stepped beside the counter */
-    Reg factor, base, bound;
+    bool wide, is_signed;    /* of the comparison */
+    int extended;            /* the value has 32 bits, the comparison 64: 1 signed, 2 unsigned */
+    Counted own;             /* stepped beside the counter */
+    Reg factor, base, bound; /* bounded: at most the factor, and the base is added */
+    u32 clamp;               /* how it is bounded */
     i64 more;
     const char *cmp;
 } Guarded;
@@ -138,12 +149,34 @@ static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start, Reg tri
         line(g, "cvt.%s %s, %s;", c->extended == 1 ? "s64.s32" : "u64.u32", NAME(c->bound), NAME(near));
 }
 
+/* A check of a masked or clamped number, and a base that is added to it: their sum fails it in some iteration, or nearly does. */
+static void make_bounded(Gen *g, Guarded *c)
+{
+    static const char *const cmps[] = {"lt", "lt", "lt", "lt", "le", "gt", "ge"};
+    u32 most = percent(g, 80) ? below(g, 40) : (u32)near_end(g, false), base = percent(g, 60) ? 0 : (u32)near_end(g, false);
+    c->clamp = below(g, CLAMPS);
+    c->factor = fresh(g, P_TEMP32);
+    c->base = fresh(g, P_TEMP32);
+    c->bound = fresh_number(g, c->wide = percent(g, 35));
+    c->extended = c->wide ? 1 + (int)below(g, 2) : 0;
+    c->cmp = cmps[below(g, COUNT_OF(cmps))];
+    c->more = base;
+    set_number(g, false, c->factor, c->clamp == CLAMP_REMAINDER && !most ? 1 : most);
+    set_number(g, false, c->base, base);
+    u32 near = most + base + (u32)between(g, -2, 2);
+    set_number(g, c->wide, c->bound, c->extended == 1 ? (i64)(int32_t)near : (i64)near);
+}
+
 static void make_guard(Gen *g, VersionLoop *l)
 {
     static const char *const rising[] = {"lt", "lt", "lt", "le", "ge", "gt", "ne"}, *const falling[] = {"gt", "ge", "ge",
                                                                                                         "lt", "le"};
     Guarded *c = &l->guard[l->guards++];
     *c = (Guarded){.made = (Made)below(g, MADE_FORMS), .is_signed = percent(g, 40)};
+    if (c->made == MADE_BOUNDED) {
+        make_bounded(g, c);
+        return;
+    }
     Counted of = l->counter;
     if (c->made == MADE_INVARIANT && percent(g, 60))
         c->made = MADE_STEPPED;
@@ -173,9 +206,43 @@ static void make_guard(Gen *g, VersionLoop *l)
     make_bound(g, c, &of, (i64)((u64)start + (u64)c->more), l->trips);
 }
 
+/* r = x, masked or clamped by a number that does not change. */
+static void write_bounded(Gen *g, const Guarded *c, Reg r, Reg x, Reg counter)
+{
+    const char *most = NAME(c->factor);
+    switch (c->clamp) {
+    case CLAMP_MASK: line(g, "and.b32 %s, %s, %s;", NAME(r), NAME(x), most); break;
+    case CLAMP_SMALLER: line(g, "min.u32 %s, %s, %s;", NAME(r), most, NAME(x)); break;
+    case CLAMP_REMAINDER: line(g, "rem.u32 %s, %s, %s;", NAME(r), NAME(x), most); break;
+    case CLAMP_COUNTER: line(g, "min.s32 %s, %s, %s;", NAME(r), NAME(counter), most); break;
+    case CLAMP_BELOW_FIRST:
+        line(g, "max.s32 %s, %s, 0;", NAME(r), NAME(x));
+        line(g, "min.s32 %s, %s, %s;", NAME(r), NAME(r), most);
+        break;
+    default: line(g, "min.s32 %s, %s, %s;", NAME(r), NAME(x), most); line(g, "max.s32 %s, %s, 0;", NAME(r), NAME(r));
+    }
+}
+
+static Reg bounded_value(Gen *g, const VersionLoop *l, const Guarded *c)
+{
+    Reg x = fresh(g, P_TEMP32), r = fresh(g, P_TEMP32), extended;
+    Reg counter = l->counter.wide ? low_number(g, true, l->counter.value) : l->counter.value;
+    line(g, "mad.lo.s32 %s, %s, 77, %s;", NAME(x), NAME(counter), NAME(pick_defined(g, P_32)));
+    write_bounded(g, c, r, x, counter);
+    if (c->more)
+        line(g, "add.s32 %s, %s, %s;", NAME(r), NAME(r), NAME(c->base));
+    if (!c->extended)
+        return r;
+    extended = fresh(g, P_TEMP64);
+    line(g, "cvt.%s %s, %s;", c->extended == 1 ? "s64.s32" : "u64.u32", NAME(extended), NAME(r));
+    return extended;
+}
+
 /* The value that the check compares. */
 static Reg write_value(Gen *g, const VersionLoop *l, const Guarded *c)
 {
+    if (c->made == MADE_BOUNDED)
+        return bounded_value(g, l, c);
     bool own = c->made == MADE_STEPPED || c->made == MADE_INVARIANT, wide = own ? c->own.wide : l->counter.wide;
     Reg value = own ? c->own.value : l->counter.value, made = fresh_number(g, wide);
     if (c->made == MADE_PRODUCT)
