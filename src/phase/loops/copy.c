@@ -253,8 +253,8 @@ bool loop_may_hold_twice(const Analyses *an, const Instr *i)
     Effects e = instr_effects(i, an->summaries);
     Opcode opcode = i->op->opcode;
     bool access = opcode == OPC_LD || opcode == OPC_ST || opcode == OPC_ATOM || opcode == OPC_RED;
-    bool call = op_has(i->op, OPF_CALL) && !e.times;
-    return (access || call || opcode == OPC_TRAP || opcode == OPC_BRKPT) && e.known && !e.convergent && !e.waits &&
+    bool ends = op_has(i->op, OPF_CALL) && e.may_not_return && !e.times; /* an assertion, a panic */
+    return (access || ends || opcode == OPC_TRAP || opcode == OPC_BRKPT) && e.known && !e.convergent && !e.waits &&
            e.barrier == BARRIER_NONE && !instr_reads_volatile_register(i);
 }
 
