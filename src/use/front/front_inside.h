@@ -34,6 +34,19 @@ typedef struct Front {
     FrontLog log;
 } Front;
 
+/* ---- asked.c: what a call is asked for ---------------------------------------------------------------------------- */
+
+/* Says what is wrong with the call, and ends the process. */
+void front_fail(const Front *front, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+/* Reads the environment, the options and the command, and finds the program. Answers whether an option asks for a text and not to
+ * optimize. Ends the process if that text is all that is asked for, or if anything makes no sense. */
+bool front_ask(Front *front, int argc, char **argv);
+/* Limits of time for an input: seconds of CPU time of the optimizer, and of ptxas. */
+void front_take_limit(Front *front, const char *input);
+void front_take_ptxas_limit(Front *front, const char *input);
+/* Whoever sets SOURCE_DATE_EPOCH wants the same bytes from the same sources. */
+void front_take_source_date(Front *front);
+
 /* ---- messages.c: what a call says ---------------------------------------------------------------------------- */
 
 /* A variable that makes no sense is said in the log, or, where there is none, to the user; the build goes on. */
