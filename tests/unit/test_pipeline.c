@@ -19,7 +19,7 @@
 static const PhaseInfo three_phases[] = {{.name = "fold"}, {.name = "merge"}, {.name = "thread"}};
 static const PhaseOrder fold_then_merge[] = {{"fold", "merge", "merging wants blocks"}};
 static const PhaseAlias later[] = {{"later", "merge", "thread"}};
-static const PhaseTable table = {three_phases, COUNT_OF(three_phases), fold_then_merge, 1, later, 1};
+static const PhaseTable table = {three_phases, COUNT_OF(three_phases), fold_then_merge, 1, later, 1, NULL, 0};
 
 enum { FOLD, MERGE, THREAD };
 
@@ -66,7 +66,7 @@ static void faults_of_a_table_are_seen(void **state)
     assert_null(phase_table_fault(&phase_table, &arena));
 
     const PhaseOrder backwards[] = {{"thread", "fold", "no reason"}};
-    PhaseTable bad = {three_phases, 3, backwards, 1, NULL, 0};
+    PhaseTable bad = {three_phases, 3, backwards, 1, NULL, 0, NULL, 0};
     assert_string_equal(phase_table_fault(&bad, &arena), "'thread' must stand before 'fold': no reason");
 
     const PhaseOrder unknown[] = {{"fold", "nothing", ""}};
@@ -74,11 +74,11 @@ static void faults_of_a_table_are_seen(void **state)
     assert_non_null(strstr(phase_table_fault(&bad, &arena), "names an unknown phase"));
 
     const PhaseAlias nobody[] = {{"a", "fold", "nothing"}};
-    bad = (PhaseTable){three_phases, 3, NULL, 0, nobody, 1};
+    bad = (PhaseTable){three_phases, 3, NULL, 0, nobody, 1, NULL, 0};
     assert_string_equal(phase_table_fault(&bad, &arena), "'a' is the name of an unknown phase");
 
     const PhaseInfo twice[] = {{.name = "fold"}, {.name = "fold"}};
-    bad = (PhaseTable){twice, 2, NULL, 0, NULL, 0};
+    bad = (PhaseTable){twice, 2, NULL, 0, NULL, 0, NULL, 0};
     assert_string_equal(phase_table_fault(&bad, &arena), "phase 'fold' stands twice in the table");
     arena_free(&arena);
 }
