@@ -476,6 +476,8 @@ static u64 occurrences(const LinearValues *a, LinearId expr, u32 phi)
 bool linear_phi_follows(const LinearValues *a, u32 phi, u32 leader, i64 *plus)
 {
     const ListedValue *p = &a->listing->values.v[leader], *q = &a->listing->values.v[phi];
+    if (p->args != q->args) /* nobody reads one of them */
+        return false;
     LinearId apart = linear_sum(a->exprs, a->of[leader], a->of[phi], (u64)-1);
     bool entered = false;
     for (u32 k = 0; k < q->args; k++) {

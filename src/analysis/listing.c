@@ -126,7 +126,8 @@ static void fill_args(Listing *listing, const ListingWalk *w, const Block *b)
 {
     for (u32 k = 0; k < listing->phis[b->id]; k++) {
         ListedValue *phi = &listing->values.v[listing->first_phi[b->id] + k];
-        listing->args.v[phi->arg + phi->args++] = w->now[phi->reg];
+        if (phi->is_read)
+            listing->args.v[phi->arg + phi->args++] = w->now[phi->reg];
     }
 }
 
@@ -146,7 +147,8 @@ static Graph phis_by_position(const Listing *listing, Arena *scratch, const Ssa 
     return phis;
 }
 
-/* The phis of all blocks, as values, with room for an argument for each edge. */
+/* The phis of all blocks, as values. Those that somebody reads have room for an argument for each edge: where many paths leave for one
+ * block, as for a trap, most are read by nobody. */
 static void make_phis(Listing *listing, const Order *order, const Live *live, const Graph *phis)
 {
     for (u32 position = 0; position < order->count; position++) {
@@ -155,15 +157,17 @@ static void make_phis(Listing *listing, const Order *order, const Live *live, co
         listing->first_phi[b->id] = listing->values.n;
         for_each_edge(e, phis, position) {
             RegId reg = phis->to[e];
+            bool is_read = live_in(live, b, reg);
+            u32 args = is_read ? edges : 0;
             vec_push(&listing->values, ((ListedValue){.reg = reg,
                                                       .instr = LISTING_NONE,
                                                       .phi = b,
                                                       .arg = listing->args.n,
                                                       .whole = true,
-                                                      .is_read = live_in(live, b, reg)}));
+                                                      .is_read = is_read}));
             listing->phis[b->id]++;
-            vec_reserve(&listing->args, listing->args.n + edges);
-            listing->args.n += edges;
+            vec_reserve(&listing->args, listing->args.n + args);
+            listing->args.n += args;
         }
     }
 }
