@@ -125,7 +125,7 @@ const char *front_guard(Front *front, const Scratch *text, Scratch *messages, bo
         if (pid == 0)
             _exit((int)guard_here(front, &files, messages));
         int status = child_wait(pid);
-        front->log.run_ms = 1e3 * (clock_now() - start);
+        front->log.guard_ms = front->log.run_ms = 1e3 * (clock_now() - start);
         if (child_caught())
             child_end_as(status, child_caught());
         trouble = take_verdict(front, &files, status, messages, done);

@@ -88,6 +88,8 @@ static void write_line(FILE *out, const FrontLog *entry)
     put_slow_kernels(out, entry);
     if (entry->status >= 0)
         fprintf(out, ", \"status\": %d, \"run_ms\": %.3f", entry->status, entry->run_ms);
+    if (entry->guard_ms > 0)
+        fprintf(out, ", \"guard_ms\": %.3f", entry->guard_ms);
     fprintf(out, ", \"optimize_ms\": %.3f}\n", entry->optimize_ms);
 }
 

@@ -18,6 +18,7 @@ typedef struct FrontLog {
     int level;                    /* at which it was assembled instead */
     int status;                   /* exit status of the program; -1: it took the place of this process */
     double optimize_ms, run_ms;   /* wall time */
+    double guard_ms;              /* with each ptxas that the guard runs; 0: it was not asked */
 } FrontLog;
 
 /* A log that cannot be written is no reason to fail: nothing is said of it. */
