@@ -148,6 +148,8 @@ static void climb(Lifetimes *t, Ascent *up, u32 last, const u32 *earlier)
     }
 }
 
+static bool is_within_bound(const Lifetimes *t) { return WITHIN(LIFETIME_STEPS, t->steps <= LIFETIME_STEPS); }
+
 /* ---- variables ------------------------------------------------------------------------------------------------------ */
 
 /* The slots from `first` on that are of one variable: answers where the next one's begin. */
@@ -156,7 +158,8 @@ static u32 most_words(Lifetimes *t, Ascent *up, u32 first, u32 last, const u32 *
     u32 variable = slot_at(t, first)->variable, slot = first;
     up->most = 0;
     for (; slot < t->s->slots.n && slot_at(t, slot)->variable == variable; slot++)
-        follow(t, slot);
+        if (is_within_bound(t))
+            follow(t, slot);
     climb(t, up, last, earlier);
     for (; t->touched.n; t->touched.n--) {
         u32 *words = &t->words_out[vec_last(&t->touched)->id];
@@ -214,10 +217,12 @@ u32 *local_lifetimes_words(const LocalVariables *l, const LocalSlots *s, u32 *to
     t.all_out = arena_array(arena, u32, blocks);
     add_uses(&t);
     u32 slot = 0;
-    while (slot < slots && WITHIN(LIFETIME_STEPS, t.steps <= LIFETIME_STEPS)) {
-        u32 variable = slot_at(&t, slot)->variable;
-        slot = most_words(&t, &up, slot, last[variable], earlier);
+    while (slot < slots) {
+        u32 variable = slot_at(&t, slot)->variable, next = most_words(&t, &up, slot, last[variable], earlier);
+        if (!is_within_bound(&t))
+            break;
         words[variable] = up.most;
+        slot = next;
     }
     *together = slot < slots ? UINT32_MAX : most_of_all(&t, &up);
     for (; slot < slots; slot++)
