@@ -196,6 +196,8 @@ static void find_branches(Analyses *an, Version *v)
 
 /* ---- which checks go ------------------------------------------------------------------------------------------------------- */
 
+static const char enough_others[] = "enough others go";
+
 static bool is_early(Analyses *an, const LoopCounter *counter, const Block *check)
 {
     return !counter || !strictly_dominates(an_dom(an), counter->block, check);
@@ -224,7 +226,7 @@ static u32 decide(Analyses *an, Version *v, const LoopCounter *counter)
         Check *c = &v->check.v[k];
         if (!c->compares)
             continue;
-        c->why = gone < CHECKS_MAX ? decide_check(an, v, c) : "enough others go";
+        c->why = gone < CHECKS_MAX ? decide_check(an, v, c) : enough_others;
         gone += !c->why;
     }
     return gone;
@@ -510,14 +512,16 @@ enum { VERSION_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN
 
 typedef VEC(Version *) Versions;
 
+/* why: why all checks stay; NULL: others go. */
 static void say_kept(PhaseRun *run, const Version *v, const char *why)
 {
     for (u32 k = 0; k < v->check.n; k++) {
         const Check *c = &v->check.v[k];
-        const char *said = c->why ? c->why : why;
+        bool own = c->why && !(why && c->why == enough_others);
+        const char *said = own ? c->why : why;
         if (said)
             phase_missed_once(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s%s", said,
-                              loop_line_of(run, c->why ? c->blamed : NULL));
+                              loop_line_of(run, own ? c->blamed : NULL));
     }
 }
 
