@@ -6,10 +6,10 @@
  *
  * Each fact gives polynomials that are not negative. A polynomial is not negative if the ranges of its atoms say so. It
  * is not negative either if the rest is not once another such polynomial is subtracted, times a product of unsigned
- * atoms. */
+ * atoms. Where that search fails, multiples of several are looked for that add up to it (combine.h). */
 #include "check/prove/integers.h"
 
-#include "check/prove/polynomial.h"
+#include "check/prove/combine.h"
 #include "check/prove/prover.h"
 
 enum {
@@ -20,8 +20,11 @@ enum {
     SUBTRACTIONS = 6,      /* one after the other */
     TRIES_MAX = 300,       /* of one question */
     READING_TRIES = 100,
-    LOOKS = 5, /* how deep terms are looked into */
-    FEW = 4,   /* monomials, of which those that are not negative are got rid of too */
+    LOOKS = 5,        /* how deep terms are looked into */
+    PARTS_TRIED = 3,  /* of a sum */
+    FEW = 4,          /* monomials, of which those that are not negative are got rid of too */
+    BOUNDED_MAX = 32, /* atoms, whose ranges are facts */
+    FACTS_ADDED = 64, /* to one another, without those */
     LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SGT_ULT,
     MORE = 1u << PROVE_SLT_UGT | 1u << PROVE_SGT_UGT,
     SIGNED_LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SLT_UGT,
@@ -107,18 +110,33 @@ static Polynomial atom(Integers *z, Term x, bool is_signed)
     return p;
 }
 
-/* A sum of facts that is a part of x, or of -x, as a whole, and what is left of x. 0: there is none. */
-static Term part_of_sum(Integers *z, Term x, bool *is_less, Term *left)
+/* A sum of facts that is a part of x, or of -x, as a whole, and what is left of x. */
+typedef struct SumPart {
+    Term sum, rest; /* 0: there is none */
+    bool is_less;
+} SumPart;
+
+static bool was_tried(const SumPart *tried, u32 n, Term sum, bool is_less)
+{
+    bool was = false;
+    for (u32 k = 0; k < n; k++)
+        was |= tried[k].sum == sum && tried[k].is_less == is_less;
+    return was;
+}
+
+/* The largest part that was not tried. */
+static SumPart part_of_sum(Integers *z, Term x, const SumPart *tried, u32 n_tried)
 {
     Terms *t = &z->p->t;
     u32 best = prove_node(t, x)->n;
     u64 apart = UINT64_MAX;
-    Term found = 0;
+    SumPart found = {0};
     for (u32 k = 0; k < z->sums.n; k++)
         for (u32 less = 0; less < 2; less++) {
             Term sum = z->sums.v[k];
             u32 many = prove_node(t, sum)->n, all = prove_node(t, x)->n;
-            if (prove_bits(t, sum) != prove_bits(t, x) || many > all || (many == all && sum >= x))
+            if (prove_bits(t, sum) != prove_bits(t, x) || many > all || (many == all && sum >= x) ||
+                was_tried(tried, n_tried, sum, less))
                 continue;
             Term rest = less ? prove_add(t, x, sum) : prove_sub(t, x, sum);
             u32 n = prove_node(t, rest)->op == TERM_LINEAR ? prove_node(t, rest)->n : !prove_is_const(t, rest);
@@ -128,33 +146,38 @@ static Term part_of_sum(Integers *z, Term x, bool *is_less, Term *left)
                 continue;
             best = n;
             apart = more;
-            found = sum;
-            *is_less = less;
-            *left = rest;
+            found = (SumPart){sum, rest, less};
         }
     return found;
 }
 
-static Polynomial read_sum(Integers *z, Term x, bool is_signed, u32 level)
+/* The sum of the readings of its parts, each of them alone. */
+static Polynomial read_parts(Integers *z, Term x, bool is_signed, u32 level)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
-    Term rest = 0;
-    bool is_less = false;
-    Term part = part_of_sum(z, x, &is_less, &rest);
-    if (part) {
-        Polynomial p = congruent(z, rest, is_signed, level), of = read_term(z, part, is_signed, level);
-        if (prove_is_const(t, rest)) /* its sign is that of a small number */
-            p = polynomial_constant(prove_signed(prove_node(t, rest)->value, node.bits));
-        polynomial_add_scaled(&p, &of, is_less ? -1 : 1);
-        return p;
-    }
     Polynomial p = polynomial_constant(prove_signed(node.value, node.bits));
     for (u32 k = 0; k < node.n; k++) {
         Polynomial of = read_term(z, prove_kid(t, x, k), is_signed, level);
         polynomial_add_scaled(&p, &of, prove_signed(t->coef.v[node.kids + k], node.bits));
     }
     return p;
+}
+
+static Polynomial read_part(Integers *z, const SumPart *part, bool is_signed, u32 level)
+{
+    const Terms *t = &z->p->t;
+    Polynomial p = congruent(z, part->rest, is_signed, level), of = read_term(z, part->sum, is_signed, level);
+    if (prove_is_const(t, part->rest)) /* its sign is that of a small number */
+        p = polynomial_constant(prove_signed(prove_node(t, part->rest)->value, prove_bits(t, part->rest)));
+    polynomial_add_scaled(&p, &of, part->is_less ? -1 : 1);
+    return p;
+}
+
+static Polynomial read_sum(Integers *z, Term x, bool is_signed, u32 level)
+{
+    SumPart part = part_of_sum(z, x, NULL, 0);
+    return part.sum ? read_part(z, &part, is_signed, level) : read_parts(z, x, is_signed, level);
 }
 
 /* Whether x is known to be at most a number. Nothing is known of it where no thread can be. */
@@ -215,11 +238,10 @@ static bool only_adds(Integers *z, Term x)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
-    bool adds = node.op == TERM_LINEAR && prove_signed(node.value, node.bits) >= 0, unused;
-    Term rest;
+    bool adds = node.op == TERM_LINEAR && prove_signed(node.value, node.bits) >= 0;
     for (u32 k = 0; k < node.n && adds; k++)
         adds = prove_signed(t->coef.v[node.kids + k], node.bits) > 0;
-    return adds && !part_of_sum(z, x, &unused, &rest);
+    return adds && !part_of_sum(z, x, NULL, 0).sum;
 }
 
 /* Whether the number, as a signed one, is the unsigned one. */
@@ -230,21 +252,50 @@ static bool is_small(Integers *z, Term x, u32 level)
     return is_not_negative(z, &below, level, SUBTRACTIONS);
 }
 
+/* Whether the polynomial, which is congruent to x, is shown to be in the range of x. */
+static bool is_in_range(Integers *z, Term x, const Polynomial *p, bool is_signed, u32 level)
+{
+    u32 bits = prove_bits(&z->p->t, x);
+    Polynomial lo = polynomial_constant(least_number(bits, is_signed)),
+               hi = polynomial_constant(greatest_number(bits, is_signed));
+    Polynomial above = polynomial_difference(p, &lo, 0), below = polynomial_difference(&hi, p, 0);
+    if (p->lost)
+        return false;
+    if (!is_signed && is_whole_product(z, x))
+        return true;
+    bool adds = !is_signed && only_adds(z, x);
+    return (adds || is_not_negative(z, &above, level, SUBTRACTIONS)) && is_not_negative(z, &below, level, SUBTRACTIONS);
+}
+
+/* By other parts of the sum, or none. */
+static bool read_otherwise(Integers *z, Term x, bool is_signed, u32 level, Polynomial *p)
+{
+    SumPart tried[PARTS_TRIED] = {part_of_sum(z, x, NULL, 0)};
+    for (u32 k = 1; k <= PARTS_TRIED && tried[k - 1].sum; k++) {
+        SumPart part = part_of_sum(z, x, tried, k);
+        z->tries = READING_TRIES;
+        *p = part.sum && k < PARTS_TRIED ? read_part(z, &part, is_signed, level) : read_parts(z, x, false, level);
+        if (is_in_range(z, x, p, is_signed, level))
+            return true;
+        if (k < PARTS_TRIED)
+            tried[k] = part;
+    }
+    return false;
+}
+
 /* The polynomial that is the number x. */
 static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level)
 {
-    u32 bits = prove_bits(&z->p->t, x);
     u64 key = ((u64)x << 1 | is_signed) * LEVELS + level, *found = fnvmap_find(&z->read, key);
     if (found)
         return *(const Polynomial *)(uintptr_t)*found;
     u32 tries = z->tries;
     z->tries = READING_TRIES;
-    Polynomial p = congruent(z, x, is_signed, level), lo = polynomial_constant(least_number(bits, is_signed)),
-               hi = polynomial_constant(greatest_number(bits, is_signed));
-    Polynomial above = polynomial_difference(&p, &lo, 0), below = polynomial_difference(&hi, &p, 0);
-    bool whole = !is_signed && is_whole_product(z, x), adds = !is_signed && only_adds(z, x);
-    bool from_least = whole || adds || is_not_negative(z, &above, level, SUBTRACTIONS);
-    if (p.lost || !from_least || (!whole && !is_not_negative(z, &below, level, SUBTRACTIONS)))
+    Polynomial p = congruent(z, x, is_signed, level);
+    bool is_read = is_in_range(z, x, &p, is_signed, level);
+    if (!is_read && prove_node(&z->p->t, x)->op == TERM_LINEAR)
+        is_read = read_otherwise(z, x, is_signed, level, &p);
+    if (!is_read)
         p = atom(z, x, is_signed);
     if (p.n == 1 && p.m[0].coef == 1 && p.m[0].n == 1 && p.m[0].atom[0] == 2 * x + 1 && is_small(z, x, level))
         p = atom(z, x, false);
@@ -257,12 +308,14 @@ static Polynomial read_term(Integers *z, Term x, bool is_signed, u32 level)
 
 /* ---- facts ------------------------------------------------------------------------------------------------------------------------ */
 
-static void keep(Integers *z, Inequalities *known, const Polynomial *p)
+static const Polynomial *keep_polynomial(Integers *z, const Polynomial *p)
 {
     Polynomial *kept = arena_new(&z->arena, Polynomial);
     *kept = *p;
-    known->v[known->n++] = kept;
+    return kept;
 }
+
+static void keep(Integers *z, Inequalities *known, const Polynomial *p) { known->v[known->n++] = keep_polynomial(z, p); }
 
 static void know(Integers *z, Inequalities *known, const Polynomial *p)
 {
@@ -535,13 +588,55 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     return false;
 }
 
+/* Facts by the ranges of the atoms. */
+static u32 list_bounds(Integers *z, const Polynomial *p, const Polynomial **bound, u32 n, u32 *seen)
+{
+    for (u32 k = 0; k < p->n; k++)
+        for (u32 i = 0; i < p->m[k].n; i++) {
+            u32 x = p->m[k].atom[i], was = 0;
+            while (was < n / 2 && seen[was] != x)
+                was++;
+            if (was < n / 2 || was == BOUNDED_MAX)
+                continue;
+            Wide lo, hi;
+            range_of_atom(z, x, &lo, &hi);
+            Polynomial own = {.n = 1, .m = {{.coef = 1, .n = 1, .atom = {x}}}};
+            Polynomial least = polynomial_constant(lo), most = polynomial_constant(hi);
+            least = polynomial_difference(&own, &least, 0);
+            most = polynomial_difference(&most, &own, 0);
+            seen[n / 2] = x;
+            bound[n++] = keep_polynomial(z, &least);
+            bound[n++] = keep_polynomial(z, &most);
+        }
+    return n;
+}
+
+/* Whether facts of the level below add up to it. */
+static bool combines(Integers *z, const Polynomial *g, u32 level)
+{
+    u32 seen[BOUNDED_MAX], n = 0, bounds = 0;
+    if (level == 0 || g->lost || prove_is_over(z->p))
+        return false;
+    const Inequalities *known = known_at(z, level - 1);
+    const Polynomial *fact[FACTS_ADDED + 2 * BOUNDED_MAX], *bound[2 * BOUNDED_MAX];
+    bounds = list_bounds(z, g, bound, bounds, seen);
+    for (u32 k = 0; k < known->n && n < FACTS_ADDED; k++) {
+        bounds = list_bounds(z, known->v[k], bound, bounds, seen);
+        fact[n++] = known->v[k];
+    }
+    for (u32 k = 0; k < bounds; k++)
+        fact[n++] = bound[k];
+    Polynomial left;
+    return polynomial_combine(g, fact, n, &left, &z->p->t.work) && is_clearly_not_negative(z, &left);
+}
+
 /* By facts of the level below: few of them, if possible. */
 static bool is_not_negative(Integers *z, const Polynomial *g, u32 level, u32 depth)
 {
     for (u32 most = 0; most <= depth; most++)
         if (search(z, g, level, most))
             return true;
-    return false;
+    return combines(z, g, level);
 }
 
 /* ---- questions ---------------------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #define COEF_LIMIT ((Wide)1 << 100)
 
-static bool same_atoms(const Monomial *a, const Monomial *b)
+bool polynomial_same_atoms(const Monomial *a, const Monomial *b)
 {
     return a->n == b->n && memcmp(a->atom, b->atom, a->n * sizeof *a->atom) == 0;
 }
@@ -12,7 +12,7 @@ static bool same_atoms(const Monomial *a, const Monomial *b)
 void polynomial_add(Polynomial *p, Monomial m)
 {
     for (u32 k = 0; k < p->n; k++)
-        if (same_atoms(&p->m[k], &m)) {
+        if (polynomial_same_atoms(&p->m[k], &m)) {
             m.coef += p->m[k].coef;
             p->m[k] = p->m[--p->n];
             break;
@@ -77,9 +77,7 @@ Polynomial polynomial_difference(const Polynomial *a, const Polynomial *b, Wide 
     return p;
 }
 
-/* What the second one, a divisor of the first, is to be multiplied by; its coefficient is left out. False: it is none, or the product
- * may be negative. */
-static bool quotient(const Monomial *a, const Monomial *b, Monomial *by)
+bool polynomial_quotient(const Monomial *a, const Monomial *b, Monomial *by)
 {
     u32 k = 0;
     *by = (Monomial){.coef = 1};
@@ -119,7 +117,7 @@ bool polynomial_subtract(const Polynomial *g, const Monomial *from, const Polyno
 {
     for (u32 k = 0; k < p->n; k++) {
         Monomial by;
-        if ((p->m[k].coef > 0) != (from->coef > 0) || p->m[k].n == 0 || !quotient(from, &p->m[k], &by))
+        if ((p->m[k].coef > 0) != (from->coef > 0) || p->m[k].n == 0 || !polynomial_quotient(from, &p->m[k], &by))
             continue;
         Wide scale = 1;
         if (from->coef % p->m[k].coef == 0)

@@ -20,6 +20,11 @@ typedef struct Polynomial {
     Monomial m[MONOMIALS_MAX];
 } Polynomial;
 
+bool polynomial_same_atoms(const Monomial *a, const Monomial *b);
+/* What the second one, a divisor of the first, is to be multiplied by; its coefficient is left out. False: it is none, or
+ * the product may be negative. */
+bool polynomial_quotient(const Monomial *a, const Monomial *b, Monomial *by);
+
 void polynomial_add(Polynomial *p, Monomial m);
 Polynomial polynomial_constant(Wide value);
 void polynomial_add_scaled(Polynomial *p, const Polynomial *q, Wide by);
