@@ -4,6 +4,8 @@
 
 #define COEF_LIMIT ((Wide)1 << 100)
 
+static bool is_large(Wide coef) { return coef > COEF_LIMIT || coef < -COEF_LIMIT; }
+
 bool polynomial_same_atoms(const Monomial *a, const Monomial *b)
 {
     return a->n == b->n && memcmp(a->atom, b->atom, a->n * sizeof *a->atom) == 0;
@@ -19,7 +21,7 @@ void polynomial_add(Polynomial *p, Monomial m)
         }
     if (m.coef == 0)
         return;
-    p->lost |= p->n == MONOMIALS_MAX || m.coef > COEF_LIMIT || m.coef < -COEF_LIMIT;
+    p->lost |= p->n == MONOMIALS_MAX || is_large(m.coef);
     if (!p->lost)
         p->m[p->n++] = m;
 }
@@ -35,7 +37,7 @@ Polynomial polynomial_constant(Wide value)
 static Monomial multiply_monomials(const Monomial *a, const Monomial *b)
 {
     Monomial m = {0};
-    if (a->n + b->n > DEGREE_MAX || __builtin_mul_overflow(a->coef, b->coef, &m.coef))
+    if (a->n + b->n > DEGREE_MAX || __builtin_mul_overflow(a->coef, b->coef, &m.coef) || is_large(m.coef))
         return (Monomial){0};
     for (u32 i = 0, k = 0; i + k < a->n + b->n;) {
         bool first = k == b->n || (i < a->n && a->atom[i] <= b->atom[k]);
