@@ -94,7 +94,8 @@ static LinearId remainder_bound(LoopSums *s, const Instr *i, u32 bits)
 
 static LinearId byte_bound(LoopSums *s, const Instr *at, const Operand *o, u32 bits)
 {
-    Range range = value_of_register(an_facts(s->an), (ProgramPoint){NULL, at->block, at}, operand_plain_register(o), bits);
+    Range range =
+        value_of_register(an_facts(s->bounds), (ProgramPoint){NULL, at->block, at}, operand_plain_register(o), bits);
     return range.hi <= BYTE ? linear_constant(s->exprs, bits, range.hi) : 0;
 }
 

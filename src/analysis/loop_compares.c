@@ -14,8 +14,7 @@ enum {
 typedef struct CompareSearch {
     LoopSums *s;
     SumCompares *out;
-    u32 left;    /* of PREDICATES_MAX */
-    bool enough; /* comparisons may be added that are enough, although the branch may continue without */
+    u32 left; /* of PREDICATES_MAX */
 } CompareSearch;
 
 static const char *const not_compared = "its condition is no comparison";
@@ -115,7 +114,7 @@ static bool is_bound(const LoopSums *s, bool left, const LoopSum *a, bool right,
 /* Adds what makes a comparison hold that only bounds decide. */
 static bool add_bound(CompareSearch *search, const Instr *i, SumCompare c)
 {
-    return search->enough && loop_bound_compares(search->s, i, c, search->out);
+    return search->s->bounds && loop_bound_compares(search->s, i, c, search->out);
 }
 
 static const char *add_compare(CompareSearch *search, const Instr *i, bool holds)
@@ -193,12 +192,13 @@ static const char *add_predicate(CompareSearch *search, const Instr *at, const O
     return add_register(search, at, operand_register(predicate), holds != !!(predicate->flags & OPNDF_NOT));
 }
 
-const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out, bool enough)
+const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out, Analyses *bounds)
 {
-    CompareSearch search = {s, out, PREDICATES_MAX, enough};
+    CompareSearch search = {s, out, PREDICATES_MAX};
     const Instr *branch = block_terminator(b);
     u32 before = out->n;
     s->blamed = NULL;
+    s->bounds = bounds;
     const char *why = add_register(&search, branch, branch->guard, (pass == branch_target(branch)) != branch->guard_not);
     if (why)
         out->n = before;

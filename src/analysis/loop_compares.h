@@ -21,8 +21,8 @@ static inline bool cmp_is_strict(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_G
 typedef VEC(SumCompare) SumCompares;
 
 /* Appends comparisons that together make the branch of a block continue at `pass`. NULL, or why they are not known; s->blamed
- * is then the instruction of the loop that the reason is about, if there is one. enough: the branch may continue there although
- * they fail. */
-const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out, bool enough);
+ * is then the instruction of the loop that the reason is about, if there is one. bounds: by whose facts values are bounded that are no
+ * sums (loop_bounds.h): the branch may continue there although the comparisons fail. NULL: it does exactly where they hold. */
+const char *loop_compares_of(LoopSums *s, const Block *b, const Block *pass, SumCompares *out, Analyses *bounds);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct LoopSums {
     AffineLoop in;
     const Ssa *ssa;    /* NULL: registers are not followed in front of the loop */
     const Block *from; /* the only block from which the loop is entered; NULL: there are several, or nobody asks */
-    Analyses *an;      /* whose facts loop_compares_of may ask for; NULL after loop_sums_init */
+    Analyses *bounds;  /* whose facts loop_compares_of asks for values that are no sums; NULL: it does not */
     Arena arena;
     LinearExprs *exprs;
     FnvMap entries;     /* by register: the LinearId of what it holds in front of the loop */

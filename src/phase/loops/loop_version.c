@@ -161,7 +161,7 @@ static void find_counters(Analyses *an, Version *v, const Block *b)
 {
     const Block *on = continuing_successor(an, v->loop, b);
     u32 first = v->compare.n;
-    if (!on || loop_compares_of(&v->sums, b, on, &v->compare, false))
+    if (!on || loop_compares_of(&v->sums, b, on, &v->compare, NULL))
         return;
     for (u32 k = first; k < v->compare.n && v->counters < COUNTERS_MAX; k++)
         if (loop_counter_read(&v->sums, &v->compare.v[k], b, &v->counter[v->counters]))
@@ -175,7 +175,7 @@ static bool find_check(Analyses *an, Version *v, Block *b)
     Check c = {.block = b, .pass = passing_successor(an, v->loop, b), .first = v->compare.n};
     if (!c.pass)
         return false;
-    c.why = loop_compares_of(&v->sums, b, c.pass, &v->compare, true);
+    c.why = loop_compares_of(&v->sums, b, c.pass, &v->compare, an);
     c.compares = v->compare.n - c.first;
     c.blamed = c.why ? v->sums.blamed : NULL;
     vec_push(&v->check, c);
@@ -361,7 +361,7 @@ static bool ends_by_itself(Analyses *an, Version *v)
             continue;
         Block *on = continuing_successor(an, v->loop, b);
         u32 before = v->compare.n;
-        if (!on || loop_compares_of(&v->sums, b, on, &v->compare, false))
+        if (!on || loop_compares_of(&v->sums, b, on, &v->compare, NULL))
             return false;
         v->compare.n = before;
     }
@@ -530,7 +530,6 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, 
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
     loop_sums_init(&v->sums, affine_loop(an, loop), an_ssa(an));
-    v->sums.an = an;
     find_branches(an, v);
     if (v->check.n) {
         decide_best(an, v);

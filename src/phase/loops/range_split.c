@@ -89,7 +89,7 @@ static void find_counter(RangeSplit *s, bool checks)
     if (!test || test->op->opcode != OPC_SETP || test->op->bool_op != BOOL_NONE)
         return;
     s->compare.n = 0;
-    if (loop_compares_of(&s->sums, latch, s->loop->header, &s->compare, false) || s->compare.n != 1 ||
+    if (loop_compares_of(&s->sums, latch, s->loop->header, &s->compare, NULL) || s->compare.n != 1 ||
         !loop_counter_read(&s->sums, &s->compare.v[0], latch, &s->counter) || (checks && !s->counter.constant))
         return;
     s->counter.alone = true;
@@ -121,7 +121,7 @@ static Block *passing_successor(Analyses *an, const Loop *loop, const Block *b)
 static const char *add_guard(RangeSplit *s, RangeGuard *g, bool *compares)
 {
     s->compare.n = 0;
-    const char *why = loop_compares_of(&s->sums, g->block, g->pass, &s->compare, false);
+    const char *why = loop_compares_of(&s->sums, g->block, g->pass, &s->compare, NULL);
     g->blamed = why ? s->sums.blamed : NULL;
     *compares |= !why;
     g->saved = s->compare.n + 1;
