@@ -8,7 +8,7 @@
 
 enum {
     PASSES = 8, /* the most passes over the function; beyond them, every register counts as constant */
-    TESTS = 32  /* the most tests of a loop that are read; a loop with more counts as miscounted */
+    TESTS = 256 /* the most tests of a loop that are read; a loop with more counts as miscounted */
 };
 
 /* Whether i only computes, from nothing but registers and written constants. */
