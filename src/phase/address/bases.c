@@ -337,13 +337,14 @@ static void count_obstacles(Bases *s)
 }
 
 /* Counts the block's instructions, including those that are not listed, starting from `before`. place[] becomes the count
- * at each listed one. */
+ * at each listed one. A barrier counts as more than PTXAS_BASE_NEAR: ptxas can move no access over it, so a register that
+ * is read on both sides is kept for as long as the threads wait. */
 static u32 count_places_of(const Bases *s, const Block *b, u32 *place, u32 before)
 {
     const Listing *listing = s->listing;
     u32 n = listing->first[b->id];
     for_each_instr(i, b) {
-        before += i->kind == INSTR_OP;
+        before += i->kind != INSTR_OP ? 0 : op_has(i->op, OPF_BARRIER) ? PTXAS_BASE_NEAR + 1 : 1;
         if (n < listing->end[b->id] && listing->instrs.v[n].i == i)
             place[n++] = before;
     }

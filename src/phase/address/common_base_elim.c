@@ -21,8 +21,8 @@
  * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only dead code is worth it: a register stays as
  * it is if one of its readers needs it. Three things cost ptxas nothing. They are a product that additions read, a shift
  * that one addition reads, or several in another block, and the low half of a pair. A base is not kept live across a
- * call. For a value that a few machine instructions compute (target/ptxas.h), it is not kept live across a loop, or past
- * PTXAS_BASE_NEAR. For an equal value that two instructions compute, it is not kept live into another block. In shared
+ * call. For a value that a few machine instructions compute (target/ptxas.h), it is not kept live across a loop or a
+ * barrier, or past PTXAS_BASE_NEAR. For an equal value that two instructions compute, it is not kept live into another block. In shared
  * and local memory a sum is one addition of 32 bits, and ptxas can distinguish local arrays whose addresses are sums.
  * Values that are the same in the whole warp, and read in a loop, ptxas keeps in uniform registers, except for products
  * of 64 bits. Where a thread's registers are full, one instruction less only makes ptxas order the others differently.
