@@ -22,6 +22,16 @@ static const char *find_word(const char *flags)
     return last;
 }
 
+/* Of `make -j1`, which needs no job server. Variables of make's command line come after `--`. */
+static bool says_one_job(const char *flags)
+{
+    static const char one[] = " -j1";
+    const char *at = flags ? strstr(flags, one) : NULL, *variables = flags ? strstr(flags, " -- ") : NULL;
+    while (at && at[sizeof one - 1] && at[sizeof one - 1] != ' ')
+        at = strstr(at + 1, one);
+    return at && (!variables || at < variables);
+}
+
 static int open_pipe(const char *path, int flags)
 {
     struct stat st;
@@ -44,8 +54,8 @@ static bool are_ends(int from, int to)
 /* Opened anew, so that not waiting for a token is no matter of the others who read it. */
 JobServer jobs_open(void)
 {
-    const char *word = find_word(getenv("MAKEFLAGS"));
-    JobServer server = {.is_there = word, .from = -1, .to = -1};
+    const char *flags = getenv("MAKEFLAGS"), *word = find_word(flags);
+    JobServer server = {.is_there = word || says_one_job(flags), .from = -1, .to = -1};
     char path[4096];
     int from, to;
     if (!word)

@@ -1,4 +1,5 @@
-/* The job server of make, of which every process but the first takes a token: MAKEFLAGS names it. */
+/* The job server of make, of which every process but the first takes a token: MAKEFLAGS names it. `make -j1` has none, and is
+ * one without tokens. */
 #ifndef PTXOPT_JUDGE_PTXAS_JOBS_H
 #define PTXOPT_JUDGE_PTXAS_JOBS_H
 
@@ -7,7 +8,7 @@
 enum { JOBS_MOST = 128 };
 
 typedef struct JobServer {
-    bool is_there; /* MAKEFLAGS names one */
+    bool is_there; /* MAKEFLAGS names one, or says that there is one job */
     int from, to;  /* -1: it cannot be reached, and has no tokens for us */
     u32 held;
     char token[JOBS_MOST];
