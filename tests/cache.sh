@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+STRIDES=$(pwd)/examples/strides.nvcc.ptx
 WORK=$BUILD/work/cache
 unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD PTXOPT_CACHE PTXOPT_CACHE_SIZE XDG_CACHE_HOME CUDA_HOME CUDA_PATH MAKEFLAGS
 rm -rf "$WORK"
@@ -78,12 +79,22 @@ else
 
     # ---- where it is ----------------------------------------------------------------------------------------------
     case_ 'in XDG_CACHE_HOME, or in .cache at home' 'unset PTXOPT_CACHE; cold; [ -n "$(entries home/.cache/ptxopt)" ]; warm; XDG_CACHE_HOME=$PWD/x cold; [ -n "$(entries x/ptxopt)" ]; rm -r home; XDG_CACHE_HOME=$PWD/x warm; XDG_CACHE_HOME=relative HOME= cold; [ ! -e relative ]; [ ! -e home ]'
-    case_ 'PTXOPT_CACHE=off' 'PTXOPT_CACHE=off cold; PTXOPT_CACHE=off cold; [ ! -e off ]; [ -z "$(ls -A home)" ]'
+    case_ 'PTXOPT_CACHE=off' 'for o in off OFF Off; do PTXOPT_CACHE=$o build slow.ptx o; not grep -q warning log; rm calls log; PTXOPT_CACHE=$o cold; [ ! -e $o ]; done; [ -z "$(ls -A home)" ]'
+    case_ 'a word that is no path makes no folder' 'for o in on 0 no none; do PTXOPT_CACHE=$o build slow.ptx o; cmp o plain; grep -q "warning.: .PTXOPT_CACHE takes a path with a slash, or off, not .$o.: nothing is remembered" log; [ ! -e $o ]; rm calls log; PTXOPT_CACHE=$o cold; done; PTXOPT_CACHE=./d cold; [ -n "$(entries d)" ]; PTXOPT_CACHE=x PTXOPT_CACHE_SIZE=y build slow.ptx o; grep -q "nothing is remembered; PTXOPT_CACHE_SIZE takes" log'
     case_ 'decisions of --tune are of the same form' 'cold; cat c/*/* >team.tuned; cat team.tuned; timeout 60 "$BUILD/ptxopt-faulty" --phases=barrier-elim,slow-division --tuned=team.tuned slow.ptx -o o.ptx; cmp o.ptx "$WORK/two.ptx"; runs 0
         rm -r c; better a; cat c/*/* >team.tuned; "$BUILD/ptxopt" --tuned=team.tuned good.ptx -o b.ptx; "$BUILD/ptxopt" good.ptx | cmp - b.ptx'
-    case_ 'decisions that pull levers are remembered with them' 'better a; cat c/*/* | sed -n "s/: -O2.*/: -O2 --levers-max-registers=32/p" >d; [ -s d ]; rm -r c calls; tuned() { timeout 100 "$BUILD/ptxopt-ptxas" --guard=all --tuned=d -- ./ptxas -arch=sm_80 good.ptx -o "$1"; }
-        tuned a; runs 2; grep -q ": -O2 --levers-max-registers=32 # not worse" c/*/*; tuned b; runs 1; cmp a b; cat c/*/* >team.tuned; ptxopt() { "$BUILD/ptxopt" "$@" good.ptx; }; ptxopt --tuned=d >want; ptxopt --tuned=team.tuned | cmp - want; grep -q "maxnreg 32" want; ptxopt >plain.ptx; not cmp -s plain.ptx want
-        sed s/=32/=40/ d >e; mv e d; tuned a; runs 2; grep -q ": -O2 --levers-max-registers=40 # not worse" c/*/*'
+    case_ 'decisions that pull levers are remembered with them' 'better a; cat c/*/* | sed -n "s/: -O2 --guard.*/: -O2 --levers-max-registers=32/p" >d; [ -s d ]; rm -r c calls; tuned() { timeout 100 "$BUILD/ptxopt-ptxas" --guard=all --tuned=d -- ./ptxas -arch=sm_80 good.ptx -o "$1"; }
+        tuned a; runs 2; grep -q ": -O2 --levers-max-registers=32 --guard # not worse" c/*/*; tuned b; runs 1; cmp a b; cat c/*/* >team.tuned; ptxopt() { "$BUILD/ptxopt" "$@" good.ptx; }; ptxopt --tuned=d >want; ptxopt --tuned=team.tuned | cmp - want; grep -q "maxnreg 32" want; ptxopt >plain.ptx; not cmp -s plain.ptx want
+        sed s/=32/=40/ d >e; mv e d; tuned a; runs 2; grep -q ": -O2 --levers-max-registers=40 --guard # not worse" c/*/*'
+    case_ 'the same options in another order, or spelt in another way, are the same decision' 'better a; cat c/*/* | sed -n "s/: -O2 --guard.*/: -O2 --levers-max-registers=32 --disable=layout --disable=switch-lowering/p" >d; [ -s d ]; rm -r c calls; tuned() { timeout 100 "$BUILD/ptxopt-ptxas" --guard=all --tuned=d -- ./ptxas -arch=sm_80 good.ptx -o "$1"; }
+        tuned a; runs 2; sed "s/: .*/: --disable=switch-lowering,layout --levers-max-registers=32 -O2/" d >e; mv e d; tuned b; runs 1; cmp a b; sed "s/: .*/: --levers-max-registers=4 -O3 -O2 --enable=layout --levers-max-registers 32 --disable=layout,switch-lowering/" d >e; mv e d; tuned b; runs 1; cmp a b
+        sed s/=32/=33/ d >e; sed "s/ 32/ 33/" e >d; tuned b; runs 2'
+    case_ 'decisions bring back what only a guard allows' 'cp "$STRIDES" s.ptx; timeout 100 "$BUILD/ptxopt-ptxas" ./ptxas -arch=sm_80 s.ptx -o a; cat c/*/* >team.tuned; grep -q ": -O2 --guard # not worse" team.tuned; timeout 60 "$BUILD/ptxopt" --tuned=team.tuned s.ptx -o two.ptx; "$BUILD/ptxopt" s.ptx -o without.ptx; not cmp -s two.ptx without.ptx
+        "$REAL" -arch=sm_80 two.ptx -o b; cmp a b; PTXOPT_GUARD=off timeout 60 "$BUILD/ptxopt-ptxas" --tuned=team.tuned -- ./ptxas -arch=sm_80 s.ptx -o b; cmp a b'
+    case_ 'so do those about kernels that share a function, of which one is left alone' 'sed "s/^.address_size 64/&\n.func h(.param .u64 a) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; bra A; A: st.global.f32 [%rd1], 0f00000000; ret; }/; s/^ *ret;/ { .param .u64 x; st.param.u64 [x], %rd1; call h, (x); }\n&/" slow.ptx >f.ptx
+        shared() { timeout 100 ./ptxopt-ptxas --phases=clean-up,barrier-elim,slow-division -- ./ptxas -arch=sm_80 f.ptx -o $1; }; faulty() { timeout 60 "$BUILD/ptxopt-faulty" --phases=clean-up,barrier-elim,slow-division "$@"; }
+        shared a; runs 3; grep -q "reverted.: .{.function.: .h., .how.: .left alone with .slow..,.*}, {.function.: .slow., .how.: .left alone., " log; grep -q "held_back.: 2" log; shared b; runs 1; cmp a b; PTXOPT_CACHE=off shared b; runs 3; cmp a b
+        cat c/*/* >team.tuned; faulty --tuned=team.tuned f.ptx -o o.ptx 2>said; [ ! -s said ]; "$REAL" -arch=sm_80 o.ptx -o b; cmp a b; not cmp -s o.ptx f.ptx; f=$(grep -l "^slow .*made it worse" $(entries)); rm "$f"; shared b; cmp a b; f=$(grep -l "^quick .*not worse" $(entries)); rm "$f"; shared b; cmp a b'
     case_ 'a copy that cannot be written, as a team ships it' 'cold; mkdir ship; cp -r c ship; chmod -R a-w ship; PTXOPT_CACHE=$PWD/ship/c; warm; chmod -R u+w ship'
 
     # ---- damage ---------------------------------------------------------------------------------------------------
@@ -116,7 +127,8 @@ else
     case_ 'the oldest go first, and those from the future before them' 'cold; for e in $(entries); do d=$(dirname $e); for age in 1 2 3; do echo x >$d/old$age; touch -d "-$age days" $d/old$age; done; echo x >$d/future; touch -d 2100-01-01 $d/future; done
         d=$(dirname "$(of_slow)"); rm "$(of_slow)"; PTXOPT_CACHE_SIZE=4 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ -e $d/old3 ]; [ ! -e $d/future ]; rm "$(of_slow)"; PTXOPT_CACHE_SIZE=3 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ ! -e $d/old3 ]
         rm "$(of_slow)"; PTXOPT_CACHE_SIZE=1 build slow.ptx o; [ "$(ls $d | wc -l)" = 1 ]; rm calls log; warm'
-    case_ 'a size of nothing, and one that makes no sense' 'PTXOPT_CACHE_SIZE=0 cold; PTXOPT_CACHE_SIZE=0 cold; [ ! -e c ]; PTXOPT_CACHE_SIZE=-3x cold; PTXOPT_CACHE_SIZE=1e9 warm'
+    case_ 'a size of nothing, and one that makes no sense, of which a warning tells' 'PTXOPT_CACHE_SIZE=0 cold; PTXOPT_CACHE_SIZE=0 cold; [ ! -e c ]; PTXOPT_CACHE_SIZE=-3x cold; PTXOPT_CACHE_SIZE=1e9 warm; for s in -3x 1e9 256M " 4" 99999999999999999999 1048577; do PTXOPT_CACHE_SIZE=$s build slow.ptx o; grep -q "warning.: .PTXOPT_CACHE_SIZE takes megabytes, 0 to 1048576, not .$s.: it is 256" log; rm log; done
+        for s in 0 4 1048576 ""; do PTXOPT_CACHE_SIZE=$s build slow.ptx o; not grep -q warning log; done; unset PTXOPT_LOG; PTXOPT_CACHE_SIZE=x build slow.ptx o 2>said; grep -q "ptxas: warning: PTXOPT_CACHE_SIZE" said; PTXOPT_CACHE_SIZE=x "$BUILD/ptxopt" --guard="$REAL" slow.ptx -o o 2>said; grep -q "ptxopt: warning: PTXOPT_CACHE_SIZE" said; PTXOPT_CACHE_SIZE=x PTXOPT_GUARD=off build slow.ptx o 2>said; [ ! -s said ]'
 
     # ---- the job server -------------------------------------------------------------------------------------------
     export SLEEP=0.3
@@ -127,7 +139,7 @@ else
     case_ 'a job server that cannot be reached has no tokens' 'echo x >file; exec 8<file; for flags in fifo:/nowhere "fifo:$PWD/file" 77,78 8,8 -2,-2 nonsense "fifo:"; do MAKEFLAGS=" -j2 --jobserver-auth=$flags"; export MAKEFLAGS; cold; [ "$(most_at_once)" = 1 ]; rm -r c times; done'
     if make --version 2>/dev/null | grep -q '^GNU'; then
         case_ 'make -j1 to -j3' 'printf "all: a b\na b:\n\t+PTXOPT_CACHE=\$\$PWD/c\$@ ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o \$@\n" >Makefile
-            for j in 2 3; do timeout 60 make -j$j all; cmp a plain; cmp b plain; [ "$(most_at_once)" = $j ]; rm -r a b ca cb times; done; sed -i "s/+//" Makefile; timeout 60 make -j2 all; cmp a plain; cmp b plain; [ "$(most_at_once)" -le 2 ]'
+            for j in 1 2 3 "1 -k" "1 x=-j2"; do timeout 60 make -j$j all; cmp a plain; cmp b plain; [ "$(most_at_once)" = "${j%% *}" ]; rm -r a b ca cb times; done; rm calls log; MAKEFLAGS=" -j -- x= -j1" cold; [ "$(most_at_once)" = 2 ]; rm -r c times; sed -i "s/+//" Makefile; timeout 60 make -j2 all; cmp a plain; cmp b plain; [ "$(most_at_once)" -le 2 ]'
     else
         echo 'skip make: GNU make is not at hand'
     fi

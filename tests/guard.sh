@@ -20,7 +20,8 @@ cp tests/sample.ptx "$WORK/input/sample.ptx"
 cp tests/guard/slow.ptx tests/guard/loads.ptx tests/guard/entries.ptx tests/guard/spills.ptx "$WORK/input"
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 
-# How the stand-in behaves: FAKE=crash, hang, refuse (what ptxopt made), refuse-all, garbage, or, for what ptxopt made alone, short.
+# How the stand-in behaves: FAKE=crash, hang, refuse (what ptxopt made), refuse-all, garbage, other-original (than the text's), or, for
+# what ptxopt made alone, short and other.
 # With REAL, a path to ptxas, it does else what ptxas does.
 cat >"$WORK/input/ptxas" <<'END'
 #!/bin/sh
@@ -38,6 +39,7 @@ crash*) kill -SEGV $$ ;;
 hang*) exec sleep 60 ;;
 refuse-all* | refuse1) echo "ptxas $last, line 3; error" >&2; exit 255 ;;
 garbage*) echo 'no cubin' >"$out"; exit 0 ;;
+other1 | other-original) exec "$REAL" -arch=sm_80 loads.ptx -o "$out" ;;
 esac
 [ -n "${REAL:-}" ] || exit 0
 "$REAL" "$@" || exit
@@ -69,6 +71,9 @@ turned_back()
     says "'slow' is left alone: ptxas made it worse: ."
     cmp guarded.ptx slow.ptx
 }
+
+# with_helper BODY: slow.ptx, both of whose kernels call h.
+with_helper() { sed "s/^.address_size 64/&\n.func h(.param .u64 a) { .reg .f32 %f<3>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; $1 ret; }/; s/^ *ret;/ { .param .u64 x; st.param.u64 [x], %rd1; call h, (x); }\n&/" slow.ptx; }
 
 {
 case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --guard=./none in.ptx -o o; says "./none.*no program that can be run"; [ ! -e o ]'
@@ -150,6 +155,12 @@ else
         sed "/^.version/,\$!d" slow.ptx | sed "s/^.visible .entry slow(.param .u64 p, .param .u32 n)/.func slow(.param .u64 p, .param .u32 n)/; /^.visible .entry quick/,\$d" >f.ptx
         printf "%s\n" ".visible .entry calls(.param .u64 q)" "{" " .reg .b64 %rd<2>;" " ld.param.u64 %rd1, [q];" " { .param .u64 a; .param .u32 b;" " st.param.u64 [a], %rd1;" " st.param.u32 [b], 5;" " call.uni slow, (a, b); }" " ret;" "}" >>f.ptx
         faulty --guard="$REAL" --phases=slow-root f.ptx -o o 2>said; says "calls. is left alone"; cmp o f.ptx'
+    case_ 'kernels that share a function are left alone one by one' 'with_helper "st.global.f32 [%rd1], 0f00000000;" >f.ptx; exits 0 faulty --guard=./ptxas --phases=barrier-elim,slow-division f.ptx -o o; says "slow. is left alone: ptxas made it worse"; [ "$(wc -l <said)" = 1 ]
+        faulty --phases=barrier-elim --skip-function=slow f.ptx | cmp - o; not cmp -s o f.ptx; ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; rm calls; PTXOPT_CACHE=off exits 0 timeout 60 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 f.ptx -o p; runs 3; "$REAL" -arch=sm_80 o -o plain; cmp p plain; grep -q "held_back.: 1" log'
+    case_ 'with what they call, and what else calls that is judged again' 'with_helper "bra A; A: st.global.f32 [%rd1], 0f00000000;" >f.ptx; exits 0 faulty --guard=./ptxas --phases=clean-up,barrier-elim,slow-division f.ptx -o o; says ".h. is left alone with .slow.: ptxas made it worse"; says "slow. is left alone: ptxas made it worse"; [ "$(wc -l <said)" = 2 ]
+        faulty --phases=clean-up,barrier-elim --skip-function=slow --skip-function=h f.ptx | cmp - o; not cmp -s o f.ptx; runs 3'
+    case_ 'a shared function that is worse takes all of its callers along, by name' 'with_helper "ld.global.f32 %f1, [%rd1]; div.approx.f32 %f2, %f1, %f1; st.global.f32 [%rd1], %f2;" >f.ptx; exits 0 faulty --guard=./ptxas --phases=slow-division f.ptx -o o; for n in slow quick; do says ".$n. is left alone: ptxas made it worse: ."; done; says ".h. is left alone with"; [ "$(wc -l <said)" = 3 ]; cmp o f.ptx'
+    case_ 'machine code of another module is said to be that' 'FAKE=other original "made of the optimized text is of another module"; FAKE=other-original original "made of the original is of another module"; FAKE=other exits 0 front --guard -- ./ptxas -arch=sm_80 in.ptx -o o; "$REAL" -arch=sm_80 in.ptx -o plain; cmp o plain; grep -q "is of another module" log'
     case_ 'one uniform counter for lanes of two entries is wrong' 'sed "s/^\t@!%p bra BODY;/\t@%p bra LATCH;/; /^\tbra LATCH;/d" entries.ptx >f.ptx; not cmp -s f.ptx entries.ptx
         "$REAL" -arch=sm_100 entries.ptx -o old.cubin; "$REAL" -arch=sm_100 f.ptx -o new.cubin; exits 1 "$BUILD/cubinjudge" old.cubin new.cubin; cp out said; says "worse by wrong.*wrong uniform counters 0 to 1"
         exits 0 "$BUILD/cubinjudge" --all new.cubin new.cubin; cp out said; says "k: same"'

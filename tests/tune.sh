@@ -176,8 +176,11 @@ case_ 'a hash that is none' 'bad_line "kernel 123456789abcdefg: -O3" 8 "a decisi
 case_ 'a level that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-size=2 -O4" 46 "-O takes 0, 1, 2 or 3, not .4."'
 case_ 'an option that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-sice=2" 26 "unknown option .--tail-merge-sice.; did you mean"'
 case_ 'a value that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-size=two" 26 "--tail-merge-size takes a number"'
+case_ 'a guard with a word, which asks' 'bad_line "kernel 0123456789abcdef: --guard=off" 26 ".--guard=off. is neither"; bad_line "kernel 0123456789abcdef: -O2 --guard=./ptxas" 30 ".--guard=./ptxas. is neither"; echo "kernel 0123456789abcdef: -O2 --guard" >d; exits 0 ptxopt --tuned=d in.ptx -o o; [ ! -s said ]'
+case_ 'two decisions that differ: the last one counts, with a warning' 'ptxopt --list-phases >/dev/null; h=0123456789abcdef; printf "k $h: -O1\nk $h: -O1 --layout-invert=always # more\nj $h: -O2\nk fedcba9876543210: -O3\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; says "^d:2:1: warning: .k. has another decision before this one, .-O1., which does not count"; [ "$(grep -c warning said)" = 1 ]
+    printf "k $h: -O1 --disable=layout\nk $h: --disable=layout -O2 -O1 # the same\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; [ ! -s said ]; printf "k $h: -O2\nk $h: -O2 --guard\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; says "^d:2:1: warning"; echo "k $h: -O2" >d; echo "k $h: -O3" >e; exits 0 ptxopt --tuned=d --tuned=e in.ptx -o o; [ ! -s said ]'
 case_ 'a phase that is none' 'bad_line "kernel 0123456789abcdef: --disable=tail" 26 "--disable: unknown phase .tail."'
-case_ 'options that are not about phases' 'bad_line "kernel 0123456789abcdef: -O3 --remarks=x" 30 ".--remarks=x. is neither -O, --disable, --enable nor a knob"; bad_line "kernel 0123456789abcdef: -O3 word" 30 ".word. is no option"'
+case_ 'options that are not about phases' 'bad_line "kernel 0123456789abcdef: -O3 --remarks=x" 30 ".--remarks=x. is neither -O, --disable, --enable, --guard nor a knob"; bad_line "kernel 0123456789abcdef: -O3 word" 30 ".word. is no option"'
 case_ 'decisions of other texts are passed over, with a remark' 'echo "scan_step 0123456789abcdef: -O0" >d; ptxopt --tuned=d --remarks=r in.ptx -o o; cmp o want.ptx; grep -q "Name: *NotTuned" r
     ptxopt --remarks=r in.ptx -o o; not grep -q NotTuned r'
 case_ 'blank lines, comments and CR LF' 'printf "\r\n# nothing\r\n   \r\nk 0123456789abcdef: -O1 # why\r\n" >d; ptxopt --tuned=d in.ptx -o o; cmp o want.ptx'

@@ -34,8 +34,8 @@ typedef struct PipelineConfig PipelineConfig;
 typedef struct Tuned {
     const char *name;
     u64 hash;
-    const PipelineConfig *config; /* only its sequence, disabled, enabled, level and knobs count */
-    const char *words;            /* options that made it; NULL: no file holds them */
+    const PipelineConfig *config; /* only its sequence, disabled, enabled, judged, level and knobs count */
+    const char *words;            /* options that make it, as of options_words(); NULL: no file holds them */
 } Tuned;
 typedef VEC(Tuned) VecTuned;
 

@@ -68,6 +68,37 @@ static bool set_choice(Knobs *knobs, const KnobInfo *knob, const char *value)
     return place >= 0;
 }
 
+static const char *choice_at(Arena *arena, const char *choices, u32 place)
+{
+    while (place-- > 0)
+        choices = strchr(choices, '|') + 1;
+    return arena_copy(arena, choices, strcspn(choices, "|"));
+}
+
+const char *knob_difference(Arena *arena, const Knobs *from, const Knobs *to, const KnobInfo *knob)
+{
+    const void *a = (const char *)from + knob->field, *b = (const char *)to + knob->field;
+    switch (knob->kind) {
+    case KNOB_FLAG:
+        return *(const bool *)a == *(const bool *)b
+                   ? NULL
+                   : arena_printf(arena, "--%s", *(const bool *)b ? knob->name : knob->negation);
+    case KNOB_NUMBER:
+        return *(const i64 *)a == *(const i64 *)b
+                   ? NULL
+                   : arena_printf(arena, "--%s=%lld", knob->name, (long long)*(const i64 *)b);
+    case KNOB_TEXT:
+        return strcmp(*(const char *const *)a, *(const char *const *)b) == 0
+                   ? NULL
+                   : arena_printf(arena, "--%s=%s", knob->name, *(const char *const *)b);
+    case KNOB_CHOICE:
+        return *(const u32 *)a == *(const u32 *)b
+                   ? NULL
+                   : arena_printf(arena, "--%s=%s", knob->name, choice_at(arena, knob->choices, *(const u32 *)b));
+    }
+    return NULL;
+}
+
 i64 knob_least(const KnobInfo *knob) { return knob->number < 0 ? knob->number : 0; }
 
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)

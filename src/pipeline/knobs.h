@@ -30,6 +30,9 @@ void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
 /* Sets a number, text or choice; false: the knob does not take this value. The text must stay. */
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value);
 
+/* The option that makes the knob's value of `from` that of `to`, in the arena; NULL: they are equal. */
+const char *knob_difference(Arena *arena, const Knobs *from, const Knobs *to, const KnobInfo *knob);
+
 /* The least value of a number. It is 0, unless the number starts below, where that has a meaning. */
 i64 knob_least(const KnobInfo *knob);
 /* Why a knob of the documents, of this name, is no option; NULL: there is no such knob. */

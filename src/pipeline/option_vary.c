@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "pipeline/knobs.h"
+
 const PipelineConfig *options_vary(Options *options, int count, char **words, int *at, const char **why)
 {
     static char program[] = "ptxopt";
@@ -34,8 +36,10 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
             option_take_disable(&parser, argument);
         else if (id == OPTION_ENABLE)
             option_take_enable(&parser, argument);
+        else if (id == OPTION_GUARD && !argument)
+            varied.pipeline.judged = true;
         else
-            option_complain(&parser, "'%s' is neither -O, --disable, --enable nor a knob of a phase", parser.args.word);
+            option_complain(&parser, "'%s' is neither -O, --disable, --enable, --guard nor a knob of a phase", parser.args.word);
     }
     if (!parser.failed && parser.args.operands.n) {
         for (*at = 0; words[*at] != parser.args.operands.v[0];)
@@ -56,4 +60,27 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
     vec_free(&argv);
     option_parser_free(&parser);
     return parser.failed ? NULL : config;
+}
+
+static const char *add_phases(Options *options, const char *words, const char *option, const bool *before, const bool *after)
+{
+    const PhaseTable *table = options->pipeline.table;
+    const char *names = NULL;
+    for (u32 i = 0; i < table->phases; i++)
+        if (after[i] && !before[i])
+            names = names ? arena_printf(&options->arena, "%s,%s", names, table->phase[i].name) : table->phase[i].name;
+    return names ? arena_printf(&options->arena, "%s %s=%s", words, option, names) : words;
+}
+
+const char *options_words(Options *options, const PipelineConfig *varied)
+{
+    const PipelineConfig *base = &options->pipeline;
+    const char *words = arena_printf(&options->arena, "-O%u%s", varied->level, varied->judged && !base->judged ? " --guard" : "");
+    words = add_phases(options, words, "--disable", base->disabled, varied->disabled);
+    words = add_phases(options, words, "--enable", base->enabled, varied->enabled);
+    for (u32 i = 0; i < knob_count(); i++) {
+        const char *word = knob_difference(&options->arena, &base->knobs, &varied->knobs, knob_info(i));
+        words = word ? arena_printf(&options->arena, "%s %s", words, word) : words;
+    }
+    return words;
 }

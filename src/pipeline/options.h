@@ -69,8 +69,11 @@ bool options_source_date(u64 *seconds);
 /* Prints the statistics and times that the options ask for. */
 void options_print_stats(const Options *options, const Stats *stats, FILE *out);
 
-/* The configuration that the words (-O, --disable, knobs) make of that of the options. It lives as long as these. NULL:
- * words[*at] is wrong, and *why says how. */
+/* The configuration that the words (-O, --disable, --enable, --guard, knobs) make of that of the options. It lives as long as these.
+ * NULL: words[*at] is wrong, and *why says how. --guard stands for what only a guard allows: ptxas has judged it. */
 const PipelineConfig *options_vary(Options *options, int count, char **words, int *at, const char **why);
+
+/* Words that make that configuration of it, the same ones for all that say the same. */
+const char *options_words(Options *options, const PipelineConfig *varied);
 
 #endif

@@ -97,7 +97,7 @@ static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
 static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *kept)
 {
     bool named = runner->current.own->named_phases || runner->current.own->enabled[phase],
-         chosen = named || runner->config->judged;
+         chosen = named || runner->config->judged || runner->current.own->judged;
     return (PhaseRun){
         .phase = step_phase(runner, phase)->name,
         .fn = fn,

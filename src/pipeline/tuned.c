@@ -12,10 +12,14 @@
 
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+/* Letters, digits, and those that names and directives have beside them: a bit each. Every byte of a text is asked about. */
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%' ||
-           c == '.';
+    enum { HALF = 64 };
+    static const u64 letters = 0x3ffffff, digits = 0x3ff;
+    static const u64 low = digits << '0' | 1ull << '$' | 1ull << '%' | 1ull << '.';
+    static const u64 high = letters << ('A' - HALF) | letters << ('a' - HALF) | 1ull << ('_' - HALF);
+    return c >= 0 && (c < HALF ? low >> c : high >> (c - HALF)) & 1;
 }
 
 static bool is_directive(Str text, const char *name)
@@ -24,33 +28,33 @@ static bool is_directive(Str text, const char *name)
     return str_begins(text, name) && len < text.len && is_blank(text.p[len]);
 }
 
-/* The end of the blank, comment or directive for debuggers that begins at `at`; `at` itself if none does. */
-static u32 skip_unsaid(Str text, u32 at)
+/* The end of the comment or directive for debuggers that begins the text; its beginning if none does. */
+static const char *skip_unsaid(Str text)
 {
-    if (is_blank(text.p[at]))
-        return at + 1;
-    Str rest = {text.p + at, text.len - at};
-    if (str_begins(rest, "//") || is_directive(rest, ".loc") || is_directive(rest, ".file")) {
-        while (at < text.len && text.p[at] != '\n' && text.p[at] != '\r')
+    const char *at = text.p, *end = text.p + text.len;
+    if (str_begins(text, "//") || is_directive(text, ".loc") || is_directive(text, ".file")) {
+        while (at < end && *at != '\n' && *at != '\r')
             at++;
-    } else if (str_begins(rest, "/*")) {
-        const char *end = memmem(text.p + at, text.len - at, "*/", 2);
-        at = end ? (u32)(end + 2 - text.p) : text.len;
-    } else if (is_directive(rest, ".section")) {
-        const char *end = memchr(text.p + at, '}', text.len - at);
-        at = end ? (u32)(end + 1 - text.p) : text.len;
+    } else if (str_begins(text, "/*")) {
+        const char *close = memmem(at, text.len, "*/", 2);
+        at = close ? close + 2 : end;
+    } else if (is_directive(text, ".section")) {
+        const char *close = memchr(at, '}', text.len);
+        at = close ? close + 1 : end;
     }
     return at;
 }
 
-/* Adds a word to the hash. Labels and stack frames are numbered through a file, so each counts as the number of its first
- * occurrence among such names of the function. */
-static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
+/* Labels and stack frames are numbered through a file. */
+static bool is_numbered(Str text)
 {
-    static const char frame[] = "__local_depot";
-    if (word[0] != '$' && (len < sizeof frame || memcmp(word, frame, sizeof frame - 1) != 0))
-        return fnv_bytes(hash, word, len);
-    u64 *number = fnvmap_at(names, fnv_bytes(FNV_BASIS, word, len));
+    return text.p[0] == '$' || (text.p[0] == '_' && str_begins(text, "__local_depot"));
+}
+
+/* Adds a name to the hash, as the number of its first occurrence among those of the function. */
+static u64 add_numbered(u64 hash, FnvMap *names, Str name)
+{
+    u64 *number = fnvmap_at(names, fnv_bytes(FNV_BASIS, name.p, name.len));
     if (!*number)
         *number = names->count;
     return fnv_bytes(hash, (const char *)number, sizeof *number);
@@ -59,41 +63,37 @@ static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
 /* Adds the words of a text to a hash. names: numbers for the names that are replaced; NULL: every word stands for itself. */
 static u64 hash_words(u64 hash, FnvMap *names, Str text)
 {
-    for (u32 at = 0, end; at < text.len; at = end) {
-        end = skip_unsaid(text, at);
-        if (end > at)
+    const char *at = text.p, *end = text.p + text.len;
+    while (at < end) {
+        Str rest = {at, (u32)(end - at)};
+        const char *next = is_blank(*at) ? at + 1 : *at == '/' || *at == '.' ? skip_unsaid(rest) : at;
+        if (next > at) {
+            at = next;
             continue;
-        while (end < text.len && is_word(text.p[end]))
-            end++;
-        end += end == at;
-        hash = names ? add_word(hash, names, text.p + at, end - at) : fnv_bytes(hash, text.p + at, end - at);
-        hash = fnv_bytes(hash, " ", 1);
+        }
+        bool is_name = is_word(*at), numbered = names && is_numbered(rest);
+        u64 before = hash;
+        do
+            hash = (hash ^ (u8)*at++) * FNV_PRIME;
+        while (is_name && at < end && is_word(*at));
+        if (numbered)
+            hash = add_numbered(before, names, (Str){rest.p, (u32)(at - rest.p)});
+        hash = (hash ^ ' ') * FNV_PRIME;
     }
     return hash;
 }
 
-u64 tuned_hash(const Function *fn)
+u64 tuned_hash_text(u32 target_sm, Str text)
 {
-    u32 sm = fn->module->target_sm;
     FnvMap names = {0};
-    u64 hash = hash_words(fnv_bytes(FNV_BASIS, (const char *)&sm, sizeof sm), &names, span_str(fn->module, fn->text));
+    u64 hash = hash_words(fnv_bytes(FNV_BASIS, (const char *)&target_sm, sizeof target_sm), &names, text);
     fnvmap_free(&names);
     return hash;
 }
 
-u64 tuned_hash_rest(const Module *m)
-{
-    u64 hash = FNV_BASIS;
-    u32 from = 0;
-    for (u32 f = 0; f < m->functions.n; f++) {
-        const Function *fn = m->functions.v[f];
-        if (!fn->entry)
-            continue;
-        hash = hash_words(hash, NULL, span_str(m, (Span){from, fn->text.beg}));
-        from = fn->text.end;
-    }
-    return hash_words(hash, NULL, span_str(m, (Span){from, m->text.len}));
-}
+u64 tuned_hash(const Function *fn) { return tuned_hash_text(fn->module->target_sm, span_str(fn->module, fn->text)); }
+
+u64 tuned_hash_rest(u64 hash, Str text) { return hash_words(hash, NULL, text); }
 
 static const Tuned *last_of_name(const VecTuned *tuned, u32 below, const char *name)
 {
@@ -126,6 +126,7 @@ enum { HASH_DIGITS = 16 };
 typedef struct Reader {
     Options *options;
     Diag diag;
+    FnvMap seen; /* by function: the number of the last decision about it, from 1 */
     char *text; /* words end at NULs that replace the blanks after them; the diagnostics have a copy */
 } Reader;
 
@@ -165,6 +166,18 @@ static bool parse_hash(const char *word, u64 *hash)
     return strcmp(word + HASH_DIGITS, ":") == 0;
 }
 
+/* Files of several builds are put together, and some of them may be of another ptxas. */
+static void warn_of_other(Reader *reader, const Tuned *tuned, Span where)
+{
+    const VecTuned *decisions = &reader->options->pipeline.tuned;
+    u64 *seen = fnvmap_at(&reader->seen, fnv_bytes(tuned->hash, tuned->name, strlen(tuned->name)));
+    const Tuned *other = *seen ? &decisions->v[*seen - 1] : NULL;
+    *seen = decisions->n + 1;
+    if (other && strcmp(other->words, tuned->words) != 0)
+        diag_at(&reader->diag, DIAG_WARNING, where, "'%s' has another decision before this one, '%s', which does not count",
+                tuned->name, other->words);
+}
+
 static void take_line(Reader *reader, const Words *words)
 {
     Tuned tuned = {.name = words->v[0]};
@@ -175,14 +188,14 @@ static void take_line(Reader *reader, const Words *words)
                 "a decision is NAME HASH: OPTIONS, the hash 16 digits of 0 to 9 and a to f");
         return;
     }
-    tuned.words = "";
-    for (u32 w = 2; w < words->n; w++)
-        tuned.words = arena_append(&reader->options->arena, tuned.words, " ", "%s", words->v[w]);
     tuned.config = options_vary(reader->options, (int)words->n - 2, words->v + 2, &at, &why);
-    if (tuned.config)
-        vec_push(&reader->options->pipeline.tuned, tuned);
-    else
+    if (!tuned.config) {
         diag_at(&reader->diag, DIAG_ERROR, span_of(reader, words->v[2 + at]), "%s", why);
+        return;
+    }
+    tuned.words = options_words(reader->options, tuned.config);
+    warn_of_other(reader, &tuned, span_of(reader, words->v[0]));
+    vec_push(&reader->options->pipeline.tuned, tuned);
 }
 
 bool tuned_read(Options *options, const char *path, FILE *messages)
@@ -202,6 +215,7 @@ bool tuned_read(Options *options, const char *path, FILE *messages)
             take_line(&reader, &words);
     }
     vec_free(&words);
+    fnvmap_free(&reader.seen);
     diag_free(&reader.diag);
     return reader.diag.errors == 0;
 }

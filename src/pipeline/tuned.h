@@ -1,6 +1,6 @@
 /* Decisions of --tune, as text: a line for each function,
  *     NAME HASH: OPTIONS
- * with options of phases: -O, --disable, knobs. `#` begins a comment. */
+ * with options of phases: -O, --disable, --enable, knobs, and --guard for what a ptxas has judged. `#` begins a comment. */
 #ifndef PTXOPT_PIPELINE_TUNED_H
 #define PTXOPT_PIPELINE_TUNED_H
 
@@ -9,9 +9,10 @@
 /* A hash of the text of fn and its module's .target. It ignores what changes with the rest of the file. That is blanks,
  * comments, directives for debuggers, and the numbers in labels and in the names of stack frames. */
 u64 tuned_hash(const Function *fn);
+u64 tuned_hash_text(u32 target_sm, Str text); /* of that text */
 
-/* A hash of the module's text outside of its functions' definitions. It ignores blanks, comments and what is for debuggers. */
-u64 tuned_hash_rest(const Module *m);
+/* Continues a hash with text outside of functions. It ignores blanks, comments and what is for debuggers. */
+u64 tuned_hash_rest(u64 hash, Str text);
 
 /* The decision about the function of that name and hash; NULL: none. */
 const Tuned *tuned_by_hash(const VecTuned *tuned, const char *name, u64 hash);
@@ -19,7 +20,8 @@ const Tuned *tuned_by_hash(const VecTuned *tuned, const char *name, u64 hash);
 /* The decision about fn; NULL: none. */
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn);
 
-/* Adds the decisions of a file to options->pipeline.tuned; false after a message. */
+/* Adds the decisions of a file to options->pipeline.tuned; false after a message. Where two differ about one function, a warning says
+ * so, and the last one counts. */
 bool tuned_read(Options *options, const char *path, FILE *messages);
 
 #endif

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,12 +46,13 @@ static const char *default_folder(Arena *arena)
     return home && home[0] == '/' && may_be_ours(home) ? arena_printf(arena, "%s/.cache/ptxopt", home) : NULL;
 }
 
+/* A word without a slash is none: a misspelt `off` would make a folder wherever a compiler runs. */
 Cache cache_open(Arena *arena)
 {
     const char *named = getenv("PTXOPT_CACHE");
     if (!named || !*named)
         return (Cache){default_folder(arena), false};
-    return (Cache){strcmp(named, "off") == 0 ? NULL : arena_copy(arena, named, strlen(named)), true};
+    return (Cache){strchr(named, '/') ? arena_copy(arena, named, strlen(named)) : NULL, true};
 }
 
 static bool is_trusted(const Cache *cache, int fd, struct stat *st)
@@ -189,14 +191,38 @@ typedef struct Kept {
 } Kept;
 typedef VEC(Kept) VecKept;
 
-static u64 shelf_limit(void)
+/* False: what PTXOPT_CACHE_SIZE says makes no sense. */
+static bool read_megabytes(unsigned long *megabytes)
 {
     const char *text = getenv("PTXOPT_CACHE_SIZE");
     char *end = NULL;
-    unsigned long megabytes = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : DEFAULT_MEGABYTES;
-    if ((end && *end) || megabytes > MOST_MEGABYTES)
-        megabytes = DEFAULT_MEGABYTES;
+    *megabytes = DEFAULT_MEGABYTES;
+    if (!text || !*text)
+        return true;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || number > MOST_MEGABYTES)
+        return false;
+    *megabytes = number;
+    return true;
+}
+
+static u64 shelf_limit(void)
+{
+    unsigned long megabytes;
+    (void)read_megabytes(&megabytes);
     return ((u64)megabytes << 20) / SHELVES;
+}
+
+const char *cache_complain(Arena *arena)
+{
+    const char *named = getenv("PTXOPT_CACHE"), *fault = NULL;
+    unsigned long megabytes;
+    if (named && *named && !strchr(named, '/') && strcasecmp(named, "off") != 0)
+        fault = arena_printf(arena, "PTXOPT_CACHE takes a path with a slash, or off, not '%s': nothing is remembered", named);
+    if (!read_megabytes(&megabytes))
+        fault = arena_printf(arena, "%s%sPTXOPT_CACHE_SIZE takes megabytes, 0 to %d, not '%s': it is %d", fault ? fault : "",
+                             fault ? "; " : "", MOST_MEGABYTES, getenv("PTXOPT_CACHE_SIZE"), DEFAULT_MEGABYTES);
+    return fault;
 }
 
 static int oldest_first(const void *a, const void *b)

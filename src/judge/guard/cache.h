@@ -14,6 +14,9 @@ typedef struct Cache {
 /* The folder that PTXOPT_CACHE names, or ptxopt in $XDG_CACHE_HOME or ~/.cache. */
 Cache cache_open(Arena *arena);
 
+/* What is wrong with PTXOPT_CACHE and PTXOPT_CACHE_SIZE, and what is done about it; NULL: nothing. */
+const char *cache_complain(Arena *arena);
+
 /* The text of that key, in the arena; NULL. */
 char *cache_get(const Cache *cache, Arena *arena, u64 key);
 

@@ -12,7 +12,7 @@
 #include "judge/ptxas/child.h"
 #include "pipeline/advice.h"
 
-enum { MOST_ROUNDS = 6 };
+enum { MOST_ROUNDS = 12, MOST_REVERTS = 2 /* of parts of a group, before all of it */ };
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
@@ -40,17 +40,51 @@ static bool make_best(Guard *guard)
 
 /* ---- what is worse ------------------------------------------------------------------------------------------------ */
 
+static void withhold(Guard *guard, u32 part)
+{
+    const char *name = guard->parts.part.v[part].name;
+    Withheld one = {.function = arena_copy(guard->arena, name, strlen(name))};
+    memset(one.phase, true, sizeof one.phase);
+    if (!guard->alone[part])
+        vec_push(&guard->options->pipeline.withheld, one);
+    guard->alone[part] = true;
+}
+
+/* Tells of a part that the verdict leaves alone; `first` is one that got worse. */
+static void tell(Guard *guard, u32 part, const GuardVerdict *verdict, u32 first)
+{
+    const Part *parts = guard->parts.part.v;
+    const char *how = verdict->why[part] ? "left alone" : arena_printf(guard->arena, "left alone with '%s'", parts[first].name);
+    guard_hold_back(guard, parts[part].name, how, verdict->why[verdict->why[part] ? part : first]);
+}
+
+/* What a verdict leaves alone: what got worse, with what that may call. All of the group where that is nothing new, or has not been
+ * enough before: the rest of it is judged again each time. */
+static void find_alone(Guard *guard, u32 group, const GuardVerdict *verdict, bool *alone)
+{
+    bool any_new = false;
+    verdict_mark_alone(guard, verdict, alone);
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        any_new |= alone[i] && guard_is_changed(guard, i);
+    bool all = !any_new || guard->reverts[group]++ >= MOST_REVERTS;
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        alone[i] |= all && guard->parts.part.v[i].group == group;
+}
+
 static void leave_alone(Guard *guard, u32 group, const GuardVerdict *verdict)
 {
+    bool *alone = mem_zalloc(guard->parts.part.n + 1);
+    u32 first = 0;
+    while (!verdict->why[first])
+        first++;
+    find_alone(guard, group, verdict, alone);
     for (u32 i = 0; i < guard->parts.part.n; i++) {
-        const Part *part = &guard->parts.part.v[i];
-        if (part->group != group)
-            continue;
-        Withheld one = {.function = arena_copy(guard->arena, part->name, strlen(part->name))};
-        memset(one.phase, true, sizeof one.phase);
-        vec_push(&guard->options->pipeline.withheld, one);
+        if (alone[i] && !guard->alone[i] && (verdict->why[i] || guard_is_changed(guard, i)))
+            tell(guard, i, verdict, first);
+        if (alone[i])
+            withhold(guard, i);
     }
-    guard_hold_back(guard, verdict->name, "left alone", verdict->why);
+    mem_free(alone);
 }
 
 /* Leaves alone what is known to be worse; whether there was any. Where nothing is known, ptxas is to be asked, unless the
@@ -64,7 +98,7 @@ static bool apply_verdicts(Guard *guard, bool *asks)
         const GuardVerdict *verdict = matters ? verdict_find(guard, g) : NULL;
         guard->asked[g] = matters && !verdict;
         *asks |= guard->asked[g];
-        if (!verdict || !verdict->name)
+        if (!verdict || !verdict->why)
             continue;
         leave_alone(guard, g, verdict);
         any = true;
@@ -95,14 +129,16 @@ static bool is_complete(const Guard *guard, u32 group)
 
 static void judge_group(Guard *guard, u32 group)
 {
-    const char *name = NULL, *why = NULL;
-    for (u32 i = 0; i < guard->parts.part.n && !why; i++) {
-        name = guard->parts.part.v[i].name;
-        if (guard->parts.part.v[i].group == group &&
-            (holds(&guard->original.cubin, name) || (guard->parts.part.v[i].is_entry && holds(&guard->best.cubin, name))))
-            why = guard_worse_by(guard, name, &guard->best.cubin);
+    const char **why = arena_array(guard->arena, const char *, guard->parts.part.n);
+    bool any = false;
+    for (u32 i = 0; i < guard->parts.part.n; i++) {
+        const Part *part = &guard->parts.part.v[i];
+        if (part->group == group && (holds(&guard->original.cubin, part->name) ||
+                                     (part->is_entry && holds(&guard->best.cubin, part->name))))
+            why[i] = guard_worse_by(guard, part->name, &guard->best.cubin);
+        any |= why[i] != NULL;
     }
-    verdict_add(guard, group, why ? name : NULL, why, is_complete(guard, group));
+    verdict_add(guard, group, any ? why : NULL, is_complete(guard, group));
 }
 
 /* What is worse will be delivered as it was. */
@@ -127,23 +163,61 @@ static void note_spills(Guard *guard)
     }
 }
 
+/* Whether the machine code is of another module: of kernels that this one does not have. */
+static bool is_of_another(const Guard *guard, const Cubin *cubin)
+{
+    for (size_t i = 0; i < cubin->count; i++)
+        if (cubin->functions[i].kernel && guard_part_of(guard, cubin->functions[i].name) < 0)
+            return true;
+    return false;
+}
+
+/* Reads what ptxas has made of a trial, once. NULL, or why it cannot be judged. */
+static const char *read_trial(const Guard *guard, Trial *trial, const char *what)
+{
+    const char *trouble = trial->read ? NULL : trial_read(&guard->assembler, trial, what);
+    if (!trouble && is_of_another(guard, &trial->cubin))
+        trouble = arena_printf(guard->arena, "what ptxas made of the %s is of another module", what);
+    return trouble;
+}
+
+/* Opens what is to be assembled of the best text. */
+static bool prepare_best(Guard *guard)
+{
+    if (!guard->delivery) {
+        guard_trim(guard, &guard->best, guard->asked);
+        return true;
+    }
+    guard->best.out = guard->delivery->out;
+    guard->best.error = guard->delivery->error;
+    return scratch_clear(&guard->best.out) && scratch_clear(&guard->best.error);
+}
+
+/* Whether the original has been assembled with all that is asked about. */
+static bool has_original(const Guard *guard)
+{
+    bool has = guard->covered && guard->original.read;
+    for (u32 g = 0; g < guard->parts.groups && has; g++)
+        has = guard->covered[g] || !guard->asked[g];
+    return has;
+}
+
 /* NULL, or why nothing can be said. */
 static const char *ask(Guard *guard)
 {
     Trial *const both[] = {&guard->best, &guard->original};
-    trial_end(&guard->original);
-    guard_trim(guard, &guard->original, guard->asked);
-    if (guard->delivery) {
-        guard->best.out = guard->delivery->out;
-        guard->best.error = guard->delivery->error;
-        if (!scratch_clear(&guard->best.out) || !scratch_clear(&guard->best.error))
-            return "no temporary file";
-    } else {
-        guard_trim(guard, &guard->best, guard->asked);
+    bool again = !has_original(guard);
+    if (again) {
+        trial_end(&guard->original);
+        guard_trim(guard, &guard->original, guard->asked);
+        guard->covered = arena_array(guard->arena, bool, guard->parts.groups);
+        memcpy(guard->covered, guard->asked, guard->parts.groups);
     }
-    trials_assemble(&guard->assembler, both, 2);
-    const char *trouble = trial_read(&guard->assembler, &guard->original, "original");
-    trouble = trouble ? trouble : trial_read(&guard->assembler, &guard->best, "optimized text");
+    if (!prepare_best(guard))
+        return "no temporary file";
+    trials_assemble(&guard->assembler, both, again ? 2 : 1);
+    const char *trouble = read_trial(guard, &guard->original, "original");
+    trouble = trouble ? trouble : read_trial(guard, &guard->best, "optimized text");
     for (u32 g = 0; g < guard->parts.groups && !trouble; g++)
         if (guard->asked[g])
             judge_group(guard, g);
@@ -165,6 +239,10 @@ static const char *judge_texts(Guard *guard)
             return NULL;
         if (!guard_compare(guard, guard->best.text.path))
             return guard_no_parts;
+        if (!guard->reverts) {
+            guard->reverts = arena_array(guard->arena, u32, guard->parts.groups);
+            guard->alone = arena_array(guard->arena, bool, guard->parts.part.n);
+        }
         risk_find(guard);
         bool asks, again = apply_verdicts(guard, &asks);
         if (!again && !asks)
@@ -273,6 +351,8 @@ ToolStatus guard_optimize_file(Options *options)
     options->wants_spills = options->explain || options->remarks;
     if (!input_set_aside(options, &copy))
         return TOOL_BAD_INPUT;
+    if (!options->guard_search && cache_complain(&arena))
+        fprintf(stderr, "ptxopt: warning: %s\n", cache_complain(&arena));
     AssembleCommand command =
         assemble_command(&arena, "--guard", options->guard_by, options->guard_arch, options->input, &why);
     ToolStatus status = TOOL_BAD_INPUT;

@@ -9,8 +9,7 @@
 /* The verdict of ptxas about a group of functions that may call one another. */
 typedef struct GuardVerdict {
     u64 key;
-    const char *name; /* of one that got worse; NULL: none did */
-    const char *why;
+    const char **why; /* by part: the change of what got worse, in words; NULL: nothing of the group did */
 } GuardVerdict;
 
 typedef struct Guard {
@@ -24,20 +23,28 @@ typedef struct Guard {
     bool *changed;     /* by group of parts */
     bool *asked;       /* by group: ptxas has to be asked about it */
     bool *risky;       /* by group: ptxas may be asked about it */
+    bool *covered;     /* by group: the original that has been assembled last holds it; NULL: none has been */
+    u32 *reverts;      /* by group: how often something of it has been left alone */
+    bool *alone;       /* by part: it is left alone */
     Scratch rewrites;  /* lines PHASE NAME: what was rewritten in the best text; not open: not known */
     Cache cache;
     u64 context; /* hash of what is the same for all verdicts of a run */
+    u64 rest;    /* parts_hash_rest() of the original; 0: it is not known yet */
     VEC(GuardVerdict) verdicts;
 } Guard;
 
 extern const char guard_no_text[], guard_no_parts[]; /* reasons: the optimizer made none, it cannot be taken apart */
 
+int guard_part_of(const Guard *guard, const char *name);           /* of a function; -1 */
 int guard_group_of(const Guard *guard, const char *name);          /* of a function; -1 */
 const char *guard_path_of(const Guard *guard, const Trial *trial); /* of its text */
 
 /* Finds out which groups say something else in the text at `path`: the others' machine code is the same, and costs nothing. False: the
  * texts cannot be compared. */
 bool guard_compare(Guard *guard, const char *path);
+
+/* Whether the part's text in what was compared last is another one. */
+bool guard_is_changed(const Guard *guard, u32 part);
 
 /* Leaves out of a trial's text what kernels of no wanted group do. */
 void guard_trim(const Guard *guard, Trial *trial, const bool *wanted);
@@ -59,8 +66,10 @@ void risk_find(Guard *guard);
 void verdict_begin(Guard *guard);
 /* The verdict about a group that changed; NULL: none is known. */
 const GuardVerdict *verdict_find(Guard *guard, u32 group);
-/* Keeps what ptxas has just said of it, beyond this run if it is `sure`. name NULL: it is not worse. */
-void verdict_add(Guard *guard, u32 group, const char *name, const char *why, bool sure);
+/* Keeps what ptxas has just said of it, beyond this run if it is `sure`. `why` is GuardVerdict's. */
+void verdict_add(Guard *guard, u32 group, const char **why, bool sure);
+/* By part: marks what a verdict leaves alone: what got worse, and what that may call. */
+void verdict_mark_alone(const Guard *guard, const GuardVerdict *verdict, bool *alone);
 
 /* ---- the search (search.c) ---- */
 

@@ -5,12 +5,23 @@
 
 const char guard_no_text[] = "the text could not be optimized", guard_no_parts[] = "the text could not be taken apart";
 
-int guard_group_of(const Guard *guard, const char *name)
+int guard_part_of(const Guard *guard, const char *name)
 {
     for (u32 i = 0; i < guard->parts.part.n; i++)
         if (strcmp(guard->parts.part.v[i].name, name) == 0)
-            return (int)guard->parts.part.v[i].group;
+            return (int)i;
     return -1;
+}
+
+int guard_group_of(const Guard *guard, const char *name)
+{
+    int part = guard_part_of(guard, name);
+    return part < 0 ? -1 : (int)guard->parts.part.v[part].group;
+}
+
+bool guard_is_changed(const Guard *guard, u32 part)
+{
+    return !str_equal(guard->parts.part.v[part].body, guard->made.part.v[part].body);
 }
 
 const char *guard_path_of(const Guard *guard, const Trial *trial)
@@ -26,10 +37,8 @@ bool guard_compare(Guard *guard, const char *path)
         return false;
     guard->changed = arena_array(guard->arena, bool, old->groups);
     guard->asked = arena_array(guard->arena, bool, old->groups);
-    for (u32 i = 0; i < old->part.n; i++) {
-        Str a = old->part.v[i].body, b = new->part.v[i].body;
-        guard->changed[old->part.v[i].group] |= !str_equal(a, b);
-    }
+    for (u32 i = 0; i < old->part.n; i++)
+        guard->changed[old->part.v[i].group] |= guard_is_changed(guard, i);
     return true;
 }
 
@@ -52,9 +61,9 @@ void guard_trim(const Guard *guard, Trial *trial, const bool *wanted)
     Parts read = {0};
     bool leaves_out = false, is_input = trial->text.fd < 0;
     const Parts *parts = is_input ? &guard->parts : &read;
-    for (u32 i = 0; i < guard->parts.part.n && guard->changed && !guard->parts.whole; i++)
+    for (u32 i = 0; i < guard->parts.part.n && guard->changed; i++)
         leaves_out |= guard->parts.part.v[i].is_entry && !wanted[guard->parts.part.v[i].group];
-    if (leaves_out && (is_input || parts_read(&read, trial->text.path)) && parts->part.n == guard->parts.part.n) {
+    if (leaves_out && !parts_are_whole(&guard->parts) && (is_input || parts_read(&read, trial->text.path)) && parts->part.n == guard->parts.part.n) {
         Scratch text = write_wanted(guard, parts, wanted);
         if (text.fd >= 0) {
             scratch_close(&trial->text);

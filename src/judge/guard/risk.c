@@ -60,6 +60,6 @@ void risk_find(Guard *guard)
         take_rewrite(guard, line, blank + 1, known);
     }
     for (u32 i = 0; i < parts->part.n; i++)
-        guard->risky[parts->part.v[i].group] |= !known[i] && !str_equal(parts->part.v[i].body, guard->made.part.v[i].body);
+        guard->risky[parts->part.v[i].group] |= !known[i] && guard_is_changed(guard, i);
     free(lines);
 }

@@ -96,23 +96,27 @@ void verdict_begin(Guard *guard)
 }
 
 /* The options of --tuned that made the function, levers among them; NULL: the command line made it. */
-static const char *tuned_words(const Guard *guard, const Part *part)
+static const char *tuned_words(Guard *guard, u32 part)
 {
-    const Tuned *tuned = tuned_by_hash(&guard->options->pipeline.tuned, part->name, part->hash);
+    const VecTuned *decisions = &guard->options->pipeline.tuned;
+    const char *name = guard->parts.part.v[part].name;
+    const Tuned *tuned = decisions->n ? tuned_by_hash(decisions, name, parts_hash(&guard->parts, part)) : NULL;
     return tuned ? tuned->words : NULL;
 }
 
-static u64 key_of(const Guard *guard, u32 group)
+static u64 key_of(Guard *guard, u32 group)
 {
-    u64 key = hash_number(guard->context, guard->parts.rest);
+    guard->rest = guard->rest ? guard->rest : parts_hash_rest(&guard->parts);
+    u64 key = hash_number(guard->context, guard->rest);
     for (u32 i = 0; i < guard->parts.part.n; i++) {
         const Part *old = &guard->parts.part.v[i], *new = &guard->made.part.v[i];
         if (old->group != group)
             continue;
-        const u64 hashes[] = {old->hash, old->named, new->hash, new->named};
+        const u64 hashes[] = {parts_hash(&guard->parts, i), old->named, parts_hash(&guard->made, i), new->named};
+        const char *words = tuned_words(guard, i);
         key = hash_word(key, old->name);
-        if (tuned_words(guard, old))
-            key = hash_word(key, tuned_words(guard, old));
+        if (words)
+            key = hash_word(key, words);
         for (u32 k = 0; k < COUNT_OF(hashes); k++)
             key = hash_number(key, hashes[k]);
     }
@@ -121,47 +125,75 @@ static u64 key_of(const Guard *guard, u32 group)
 
 /* ---- what is remembered ------------------------------------------------------------------------------------------- */
 
-static const char reverted[] = " # ptxas made it worse: ", kept[] = " # not worse";
+static const char reverted[] = " # ptxas made it worse: ", called[] = " # called by what got worse", same[] = " # unchanged",
+                  kept[] = " # not worse";
 
-/* What a function that is not worse was made by, with a blank in front. */
-static const char *words_of(const Guard *guard, const Part *part)
+/* What a function that is not worse was made by, with a blank in front. A guard was there, and what only that allows is. */
+static const char *words_of(Guard *guard, u32 part)
 {
     const char *words = tuned_words(guard, part);
-    bool level = says_level(guard->options) && !(words && strstr(words, "-O"));
-    const char *said = level ? arena_printf(guard->arena, " -O%u", guard->options->pipeline.level) : "";
-    return words && *words ? arena_printf(guard->arena, "%s %s", said, words) : said;
+    bool level = says_level(guard->options);
+    if (!words)
+        return level ? arena_printf(guard->arena, " -O%u --guard", guard->options->pipeline.level) : " --guard";
+    return arena_printf(guard->arena, " %s%s", words, strstr(words, " --guard") ? "" : " --guard");
 }
 
-/* The line of a function: `--disable=all`, or what made it. */
-static const char *line_of(const Guard *guard, const Part *part, const GuardVerdict *verdict)
+void verdict_mark_alone(const Guard *guard, const GuardVerdict *verdict, bool *alone)
 {
-    bool is_worse = verdict->name && strcmp(verdict->name, part->name) == 0;
-    return arena_printf(guard->arena, "%s %016" PRIx64 ":%s%s%s\n", part->name, part->hash,
-                        verdict->name ? " --disable=all" : words_of(guard, part),
-                        is_worse        ? reverted
-                        : verdict->name ? ""
-                                        : kept,
-                        is_worse ? verdict->why : "");
+    for (u32 i = 0; i < guard->parts.part.n && verdict->why; i++)
+        if (verdict->why[i])
+            parts_mark_called(&guard->parts, i, alone);
+}
+
+/* The line of a function: `--disable=all`, or what made it. Where something got worse, what is not left alone with it is judged again,
+ * and another verdict has its line. */
+static const char *line_of(Guard *guard, u32 part, const GuardVerdict *verdict, const bool *alone)
+{
+    const char *why = verdict->why ? verdict->why[part] : NULL, *words = " --disable=all", *remark = reverted;
+    if (!why && alone[part])
+        remark = called;
+    else if (!why && !guard_is_changed(guard, part))
+        remark = same;
+    else if (!why && verdict->why)
+        return "";
+    else if (!why)
+        words = words_of(guard, part), remark = kept;
+    return arena_printf(guard->arena, "%s %016" PRIx64 ":%s%s%s\n", guard->parts.part.v[part].name,
+                        parts_hash(&guard->parts, part), words, remark, why ? why : "");
 }
 
 static const char *write_verdict(Guard *guard, u32 group, const GuardVerdict *verdict)
 {
     const char *text = "";
+    bool *alone = mem_zalloc(guard->parts.part.n + 1);
+    verdict_mark_alone(guard, verdict, alone);
     for (u32 i = 0; i < guard->parts.part.n; i++)
         if (guard->parts.part.v[i].group == group)
-            text = arena_printf(guard->arena, "%s%s", text, line_of(guard, &guard->parts.part.v[i], verdict));
+            text = arena_printf(guard->arena, "%s%s", text, line_of(guard, i, verdict, alone));
+    mem_free(alone);
     return text;
 }
 
-/* False: the text is no verdict of the group. What is read is what would be written. */
-static bool read_verdict(Guard *guard, u32 group, char *text, GuardVerdict *verdict)
+/* Takes a line of what got worse. */
+static void read_reason(Guard *guard, Str line, GuardVerdict *verdict)
 {
-    char *why = strstr(text, reverted), *line = why;
-    while (line && line > text && line[-1] != '\n')
-        line--;
-    if (why) {
-        verdict->name = arena_copy(guard->arena, line, strcspn(line, " \n"));
-        verdict->why = arena_copy(guard->arena, why + sizeof reverted - 1, strcspn(why + sizeof reverted - 1, "\n"));
+    const char *why = memmem(line.p, line.len, reverted, sizeof reverted - 1), *blank = memchr(line.p, ' ', line.len);
+    int part = why ? guard_part_of(guard, arena_copy(guard->arena, line.p, (size_t)(blank - line.p))) : -1;
+    if (part < 0)
+        return;
+    if (!verdict->why)
+        verdict->why = arena_array(guard->arena, const char *, guard->parts.part.n);
+    why += sizeof reverted - 1;
+    verdict->why[part] = arena_copy(guard->arena, why, (size_t)(line.p + line.len - why));
+}
+
+/* False: the text is no verdict of the group. What is read is what would be written. */
+static bool read_verdict(Guard *guard, u32 group, const char *text, GuardVerdict *verdict)
+{
+    for (const char *line = text; *line;) {
+        size_t len = strcspn(line, "\n");
+        read_reason(guard, (Str){line, (u32)len}, verdict);
+        line += len + (line[len] == '\n');
     }
     return strcmp(text, write_verdict(guard, group, verdict)) == 0;
 }
@@ -179,9 +211,9 @@ const GuardVerdict *verdict_find(Guard *guard, u32 group)
     return &vec_last(&guard->verdicts);
 }
 
-void verdict_add(Guard *guard, u32 group, const char *name, const char *why, bool sure)
+void verdict_add(Guard *guard, u32 group, const char **why, bool sure)
 {
-    GuardVerdict verdict = {key_of(guard, group), name ? arena_copy(guard->arena, name, strlen(name)) : NULL, why};
+    GuardVerdict verdict = {key_of(guard, group), why};
     vec_push(&guard->verdicts, verdict);
     if (sure)
         cache_put(&guard->cache, verdict.key, write_verdict(guard, group, &verdict));

@@ -18,8 +18,9 @@ enum { LONG_DECLARATION = 4096 /* bytes of text, which ptxas reads in less than 
 /* A module's functions with bodies, joined into sets. */
 typedef struct Sets {
     const Module *m;
-    u32 *leader;   /* by SymId */
-    bool *defined; /* by SymId: the module holds its body */
+    u32 *leader; /* by SymId */
+    u32 *part;   /* by SymId: the number of the part from 1; 0: the module does not hold its body */
+    Parts *parts;
 } Sets;
 
 static u32 find_leader(const Sets *sets, u32 sym)
@@ -31,8 +32,22 @@ static u32 find_leader(const Sets *sets, u32 sym)
 
 static void join(const Sets *sets, u32 a, u32 b) { sets->leader[find_leader(sets, a)] = find_leader(sets, b); }
 
+static void add_call(const Sets *sets, u32 caller, u32 callee)
+{
+    PartCall call = {sets->part[caller] - 1, callee};
+    if (!sets->parts->calls.n || memcmp(&vec_last(&sets->parts->calls), &call, sizeof call) != 0)
+        vec_push(&sets->parts->calls, call);
+}
+
+static void join_one(const Sets *sets, u32 caller, u32 callee)
+{
+    join(sets, caller, callee);
+    add_call(sets, caller, sets->part[callee] - 1);
+}
+
 static void join_all(const Sets *sets, u32 sym)
 {
+    add_call(sets, sym, PART_ANY);
     for (u32 f = 0; f < sets->m->functions.n; f++)
         if (!sets->m->functions.v[f]->is_entry)
             join(sets, sym, sets->m->functions.v[f]->sym);
@@ -48,8 +63,8 @@ static void join_callees(const Sets *sets, const Function *fn)
             if (!instr_is(i, OPF_CALL))
                 continue;
             SymId callee = call_callee(i);
-            if (callee && sets->defined[callee])
-                join(sets, fn->sym, callee);
+            if (callee && sets->part[callee])
+                join_one(sets, fn->sym, callee);
             else if (!callee || !sets->m->syms.v[callee].is_extern)
                 join_all(sets, fn->sym);
         }
@@ -86,7 +101,6 @@ static void add_part(Parts *parts, const Module *m, const Function *fn)
                                .name = arena_copy(&parts->arena, fn->name->text, fn->name->len),
                                .body = span_str(m, fn->text),
                                .brace = fn->open.beg - fn->text.beg,
-                               .hash = tuned_hash(fn),
                                .named = hash_named(m, fn),
                                .price = price_of(fn),
                                .is_entry = fn->is_entry,
@@ -113,30 +127,32 @@ static void find_variables(Parts *parts, const Module *m)
 
 static void split(Parts *parts, const Module *m)
 {
-    Sets sets = {m, mem_alloc(sizeof(u32) * m->syms.n), mem_zalloc(m->syms.n)};
+    Sets sets = {m, mem_alloc(sizeof(u32) * m->syms.n), mem_zalloc(sizeof(u32) * m->syms.n), parts};
     u32 *group = mem_zalloc(sizeof *group * m->syms.n), count = 0;
     for (u32 sym = 0; sym < m->syms.n; sym++)
         sets.leader[sym] = sym;
     for (u32 f = 0; f < m->functions.n; f++)
-        sets.defined[m->functions.v[f]->sym] |= m->functions.v[f]->entry != NULL;
+        if (m->functions.v[f]->entry) {
+            add_part(parts, m, m->functions.v[f]);
+            sets.part[m->functions.v[f]->sym] = parts->part.n;
+        }
     for (u32 f = 0; f < m->functions.n; f++)
         if (m->functions.v[f]->entry)
             join_callees(&sets, m->functions.v[f]);
     for (u32 f = 0; f < m->functions.n; f++) {
         const Function *fn = m->functions.v[f];
+        u32 *number = &group[find_leader(&sets, fn->sym)];
         if (!fn->entry)
             continue;
-        add_part(parts, m, fn);
-        u32 *number = &group[find_leader(&sets, fn->sym)];
         *number = *number ? *number : ++count;
-        vec_last(&parts->part).group = *number - 1;
+        parts->part.v[sets.part[fn->sym] - 1].group = *number - 1;
     }
     parts->groups = count;
+    parts->sm = m->target_sm;
     find_variables(parts, m);
-    parts->rest = tuned_hash_rest(m);
     mem_free(group);
     mem_free(sets.leader);
-    mem_free(sets.defined);
+    mem_free(sets.part);
 }
 
 bool parts_read(Parts *parts, const char *path)
@@ -148,7 +164,6 @@ bool parts_read(Parts *parts, const char *path)
     bool good = reading_init(&reading, path, parts->text, parse_module, NULL) && !reading.module->untouchable.why;
     if (good)
         split(parts, reading.module);
-    parts->whole = memmem(parts->text.p, parts->text.len, ".section", 8);
     reading_free(&reading);
     return good;
 }
@@ -157,8 +172,50 @@ void parts_free(Parts *parts)
 {
     vec_free(&parts->part);
     vec_free(&parts->variables);
+    vec_free(&parts->calls);
     arena_free(&parts->arena);
     source_free(&parts->text);
+}
+
+/* ---- what is asked of some ----------------------------------------------------------------------------------------- */
+
+u64 parts_hash(Parts *parts, u32 part)
+{
+    Part *asked = &parts->part.v[part];
+    if (!asked->hash)
+        asked->hash = tuned_hash_text(parts->sm, asked->body);
+    return asked->hash;
+}
+
+bool parts_are_whole(const Parts *parts) { return memmem(parts->text.p, parts->text.len, ".section", 8); }
+
+/* Whether it was not marked. */
+static bool mark(bool *marked, u32 part)
+{
+    bool new = !marked[part];
+    marked[part] = true;
+    return new;
+}
+
+static bool mark_all(const Parts *parts, bool *marked)
+{
+    bool any = false;
+    for (u32 k = 0; k < parts->part.n; k++)
+        any |= !parts->part.v[k].is_entry && mark(marked, k);
+    return any;
+}
+
+void parts_mark_called(const Parts *parts, u32 part, bool *marked)
+{
+    marked[part] = true;
+    for (bool again = true; again;) {
+        again = false;
+        for (u32 i = 0; i < parts->calls.n; i++) {
+            PartCall call = parts->calls.v[i];
+            if (marked[call.caller])
+                again |= call.callee == PART_ANY ? mark_all(parts, marked) : mark(marked, call.callee);
+        }
+    }
 }
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
@@ -185,6 +242,14 @@ static Str text_before(const Parts *parts, u32 i)
     const char *from = i ? parts->part.v[i - 1].body.p + parts->part.v[i - 1].body.len : parts->text.p;
     const char *end = i < parts->part.n ? parts->part.v[i].body.p : parts->text.p + parts->text.len;
     return (Str){from, (u32)(end - from)};
+}
+
+u64 parts_hash_rest(const Parts *parts)
+{
+    u64 hash = FNV_BASIS;
+    for (u32 i = 0; i <= parts->part.n; i++)
+        hash = tuned_hash_rest(hash, text_before(parts, i));
+    return hash;
 }
 
 /* Whether anything but its own declaration names the variable. */

@@ -10,12 +10,18 @@ typedef struct Part {
     const char *name;
     Str body;  /* all of its text: directives in front of the brace may change, too */
     u32 brace; /* where the brace stands in it */
-    u64 hash;  /* tuned_hash */
+    u64 hash;  /* parts_hash() knows it */
     u64 named; /* hash of the names that tuned_hash passes over and that mean something outside of the function */
     u64 price; /* machine instructions, by the price list */
     u32 group; /* functions that may call one another are of one group */
     bool is_entry;
 } Part;
+
+/* What one part may call: PART_ANY stands for all that are no entry. */
+enum { PART_ANY = UINT32_MAX };
+typedef struct PartCall {
+    u32 caller, callee;
+} PartCall;
 
 /* A global variable with a long initializer: a library may bring megabytes of tables that few kernels read. */
 typedef struct PartVariable {
@@ -28,14 +34,22 @@ typedef struct Parts {
     Str text; /* owned */
     VEC(Part) part;
     VEC(PartVariable) variables;
-    u32 groups;
-    u64 rest;   /* tuned_hash_rest */
-    bool whole; /* no body can be left out: sections of debug data point into them */
+    VEC(PartCall) calls;
+    u32 groups, sm;
 } Parts;
 
 /* False where it cannot be read, or is no PTX: to be freed all the same. */
 bool parts_read(Parts *parts, const char *path);
 void parts_free(Parts *parts);
+
+u64 parts_hash(Parts *parts, u32 part);  /* tuned_hash() of it */
+u64 parts_hash_rest(const Parts *parts); /* of the text outside of functions */
+
+/* Whether no body can be left out: sections of debug data point into them. */
+bool parts_are_whole(const Parts *parts);
+
+/* By part: marks what a part may call, through others too, and itself. */
+void parts_mark_called(const Parts *parts, u32 part, bool *marked);
 
 /* Writes the text with other bodies, by part; `p` NULL: its own down to the brace, and nothing but a return, as an entry's. If
  * there is such a body, variables that are named nowhere else are left out. False if it cannot be written. */

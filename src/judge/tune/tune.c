@@ -179,7 +179,7 @@ static ToolStatus write_decisions(Tune *tune)
         for (u32 i = 0; i < tune->original.part.n; i++) {
             const Part *part = &tune->original.part.v[i];
             const char *moved = describe(tune, part);
-            fprintf(output.file, "%s %016" PRIx64 ": %s%s%s\n", part->name, part->hash, decision_words(tune, part->group),
+            fprintf(output.file, "%s %016" PRIx64 ": %s%s%s\n", part->name, parts_hash(&tune->original, i), decision_words(tune, part->group),
                     moved[0] ? " # " : "", moved);
         }
         good = output_commit(&output);

@@ -26,12 +26,13 @@ bool tune_write_text(const Tune *tune, TrialText *text)
 {
     const Parts *base = &tune->base;
     Str *bodies = mem_zalloc(sizeof *bodies * base->part.n);
+    bool whole = parts_are_whole(base);
     for (u32 i = 0; i < base->part.n; i++) {
         const Part *part = &base->part.v[i];
         u32 candidate = text->candidate[part->group];
         if (candidate != TUNE_NONE)
             bodies[i] = tune->group[part->group].tried.v[candidate].bodies[i];
-        else if (base->whole || !part->is_entry)
+        else if (whole || !part->is_entry)
             bodies[i] = part->body;
     }
     bool good = parts_write(base, bodies, &text->trial.text);

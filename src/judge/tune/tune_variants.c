@@ -63,7 +63,7 @@ VecTuned tune_plan_decisions(Tune *tune, const TunePlan *plan)
         if (words != last)
             config = config_of(tune, words);
         last = words;
-        vec_push(&decisions, ((Tuned){part->name, part->hash, config, NULL}));
+        vec_push(&decisions, ((Tuned){part->name, parts_hash(&tune->original, i), config, NULL}));
     }
     return decisions;
 }

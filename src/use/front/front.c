@@ -24,6 +24,7 @@
 #include "use/front/front_inside.h"
 #include "judge/ptxas/real.h"
 #include "base/source.h"
+#include "judge/guard/cache.h"
 #include "judge/guard/guard.h"
 #include "version.h"
 
@@ -221,6 +222,9 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
     if (!scratch_open(&text) || !scratch_open(&messages))
         give_up(front, "no temporary file", NULL);
     bool done = false;
+    const char *fault = front->options.guard_by && !front->options.guard_search ? cache_complain(&front->arena) : NULL;
+    if (fault)
+        front_warn(front, fault);
     if (front->options.guard_by && scratch_open(&front->rewrites))
         front->options.pipeline.rewrites = front->rewrites.fd;
     const char *reason = run_optimizer(front, input, text.path, &messages);
