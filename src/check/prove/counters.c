@@ -32,14 +32,35 @@ static bool may_count(const Merge *m, u32 slot)
     return bits >= 16 && bits <= 64 && !bitset_has(&m->n->broken, slot) && prove_merge_is_clean(m, m->a[0].value[slot]);
 }
 
+static bool has_part(const Terms *t, Term sum, Term part)
+{
+    const TermNode *node = prove_node(t, sum);
+    bool has = sum == part;
+    for (u32 k = 0; k < node->n && node->op == TERM_LINEAR; k++)
+        has |= prove_kid(t, sum, k) == part;
+    return has;
+}
+
+/* Whether all parts of the first sum are in the second one. If not it is another value, to which nothing was added. */
+static bool has_parts_of(const Terms *t, Term x, Term sum)
+{
+    const TermNode *node = prove_node(t, x);
+    bool has = node->op == TERM_LINEAR || node->op == TERM_CONST || has_part(t, sum, x);
+    for (u32 k = 0; k < node->n && node->op == TERM_LINEAR; k++)
+        has &= has_part(t, sum, prove_kid(t, x, k));
+    return has;
+}
+
 /* What the slot gained on the way of arrival k since the node, or in its first visits since the loop was entered. 0: that
  * is not the same always. */
 static Term gained(const Merge *m, u32 slot, u32 k)
 {
     Term x = m->a[k].value[slot], first = m->a[0].value[slot], was = m->n->value[slot];
     bool enters = x == first || prove_merge_is_clean(m, was);
-    Term step = prove_sub(m->t, x, enters ? first : was);
-    return prove_merge_is_clean(m, step) && prove_node(m->t, step)->op != TERM_APPLY ? step : 0;
+    was = enters ? first : was;
+    Term step = prove_sub(m->t, x, was);
+    bool is_sum = prove_node(m->t, step)->op != TERM_APPLY && has_parts_of(m->t, was, x);
+    return is_sum && prove_merge_is_clean(m, step) ? step : 0;
 }
 
 static bool is_nothing(const Merge *m, Term step)

@@ -89,8 +89,10 @@ static u32 movers(const Explorer *e, const Node *n)
         return 3;
     bool in_copy = of_before && !of_after && returns_without(&p->side[1].g, a, of_before->id) &&
                    returns_without(&p->side[0].g, b, PROVE_NO_BLOCK);
-    if (in_copy)
-        return 3; /* of a loop that BEFORE is in */
+    if (in_copy) { /* of a loop that BEFORE is in: neither begins an iteration before the other one does */
+        bool begins = p->side[0].g.is_join[b->id] == JOIN_LOOP, copy_begins = p->side[1].g.is_join[a->id] == JOIN_LOOP;
+        return begins == copy_begins ? 3 : copy_begins ? 1 : 2;
+    }
     if (!of_before || !of_after)
         return of_after ? 1 : of_before ? 2 : 3;
     bool before_comes = comes_silently(&p->side[0], b, of_after), after_comes = comes_silently(&p->side[1], a, of_before);
