@@ -145,6 +145,42 @@ static Polynomial read_sum(Integers *z, Term x, bool is_signed, u32 level)
     return part.sum ? read_part(z, &part, is_signed, level) : read_parts(z, x, is_signed, level);
 }
 
+/* The factors of x without those of `part`, as bits; 0: some are not there, or none is left. */
+static u64 other_factors(const Terms *t, Term x, Term part)
+{
+    u32 n = prove_node(t, x)->n, of_part = prove_node(t, part)->n;
+    u64 left = ((u64)1 << n) - 1;
+    for (u32 i = 0; i < of_part; i++) {
+        u32 k = 0;
+        while (k < n && !(left >> k & 1 && prove_kid(t, x, k) == prove_kid(t, part, i)))
+            k++;
+        if (k == n)
+            return 0;
+        left &= ~((u64)1 << k);
+    }
+    return left;
+}
+
+/* The product of what its factors are. A product of facts is one factor: it may have wrapped around. */
+static Polynomial read_product(Integers *z, Term x, u32 level)
+{
+    const Terms *t = &z->p->t;
+    u32 n = prove_node(t, x)->n;
+    if (n > DEGREE_MAX)
+        return integers_atom(z, x, false);
+    Polynomial p = polynomial_constant(1);
+    u64 left = 0;
+    for (u32 k = 0; k < z->products.n && !left; k++)
+        if (prove_bits(t, z->products.v[k]) == prove_bits(t, x) && (left = other_factors(t, x, z->products.v[k])))
+            p = integers_read(z, z->products.v[k], false, level);
+    for (u32 k = 0; k < n; k++)
+        if (!left || left >> k & 1) {
+            Polynomial part = integers_read(z, prove_kid(t, x, k), false, level);
+            p = polynomial_multiply(&p, &part);
+        }
+    return p;
+}
+
 /* Whether x is known to be at most a number. Nothing is known of it where no thread can be. */
 static bool is_known_below(Prover *p, Term x, u64 most)
 {
@@ -152,22 +188,32 @@ static bool is_known_below(Prover *p, Term x, u64 most)
     return !prove_set_is_empty(&p->t.sets, known) && prove_set_max(&p->t.sets, known) <= most;
 }
 
+/* What is left of x, a number whose lowest bits are cleared, if they are shifted out; 0: it is no such number. */
+static Term without_low_bits(Terms *t, Term x, u32 *bits)
+{
+    TermNode node = *prove_node(t, x);
+    for (u32 k = 0; k < node.n && node.op == TERM_LOGIC && node.n == 2 && node.value == 0x8 && node.bits <= 64; k++) {
+        Term mask = prove_kid(t, x, k);
+        u64 cleared = prove_is_const(t, mask) ? ~prove_node(t, mask)->value & prove_mask(node.bits) : 0;
+        *bits = (u32)__builtin_popcountll(cleared);
+        if (cleared && !(cleared & (cleared + 1)))
+            return prove_shift(t, TERM_SHR, prove_kid(t, x, !k), prove_const(t, *bits, 32));
+    }
+    return 0;
+}
+
 /* An integer that is x modulo 2 to the power of its width. */
 Polynomial integers_congruent(Integers *z, Term x, bool is_signed, u32 level)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
-    Polynomial p;
+    Polynomial p = {0};
+    Term high;
+    u32 by;
     switch ((TermOp)node.op) {
     case TERM_CONST: return polynomial_constant(is_signed ? (Wide)prove_signed(node.value, node.bits) : (Wide)node.value);
     case TERM_LINEAR: return read_sum(z, x, is_signed, level);
-    case TERM_MUL:
-        p = polynomial_constant(1);
-        for (u32 k = 0; k < node.n; k++) {
-            Polynomial part = integers_read(z, prove_kid(t, x, k), false, level);
-            p = polynomial_multiply(&p, &part);
-        }
-        return p;
+    case TERM_MUL: return read_product(z, x, level);
     case TERM_ZEXT: return integers_read(z, prove_kid(t, x, 0), false, level);
     case TERM_SEXT: return integers_read(z, prove_kid(t, x, 0), true, level);
     case TERM_TRUNC:
@@ -175,6 +221,11 @@ Polynomial integers_congruent(Integers *z, Term x, bool is_signed, u32 level)
             return integers_read(z, prove_kid(t, x, 0), false, level);
         return integers_atom(z, x, is_signed);
     default:
+        if ((high = without_low_bits(&z->p->t, x, &by))) {
+            Polynomial of = integers_read(z, high, false, level);
+            polynomial_add_scaled(&p, &of, (Wide)1 << by);
+            return p;
+        }
         if (node.bits == 64 && is_known_below(z->p, x, UINT32_MAX)) {
             Term low = prove_trunc(&z->p->t, x, 32);
             if (prove_node(t, low)->op != TERM_TRUNC)
@@ -286,8 +337,10 @@ static void keep(Integers *z, Inequalities *known, const Polynomial *p) { known-
 
 static void know(Integers *z, Inequalities *known, const Polynomial *p)
 {
-    if (!p->lost && known->n < INTEGERS_INEQUALITIES && !is_clearly_not_negative(z, p))
-        keep(z, known, p);
+    bool is_multiple;
+    Polynomial round = polynomial_rounded(p, true, &is_multiple);
+    if (!p->lost && known->n < INTEGERS_INEQUALITIES && !is_clearly_not_negative(z, &round))
+        keep(z, known, &round);
 }
 
 static void know_relation(Integers *z, Inequalities *known, const Fact *f, bool is_signed, u32 level)
@@ -529,7 +582,7 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
     if (g->lost || is_clearly_not_negative(z, g))
         return !g->lost;
     bool is_multiple;
-    Polynomial round = polynomial_rounded(g, &is_multiple);
+    Polynomial round = polynomial_rounded(g, false, &is_multiple);
     g = &round;
     if (is_clearly_not_negative(z, g))
         return true;

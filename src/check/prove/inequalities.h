@@ -31,7 +31,7 @@ struct Integers {
     u32 moment, tries;
     Inequalities known[INTEGERS_LEVELS];
     FnvMap read;   /* by term, reading and level: the polynomial */
-    VecU32 sums;   /* in facts, of several terms: parts of others */
+    VecU32 sums, products; /* in facts, of several terms: parts of others */
     VecU32 masked; /* in facts and questions: numbers that are shifted or masked */
 };
 

@@ -34,13 +34,15 @@ static void list_once(VecU32 *list, Term x)
         vec_push(list, x);
 }
 
-/* Sums that facts speak of, but not those with the number of iterations. */
+/* Sums and products that facts speak of, but not those with the number of iterations. */
 static void find_sums(Integers *z, Term x, u32 depth)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
     if (node.op == TERM_LINEAR && node.n >= 2 && !has_truncated(t, x))
         list_once(&z->sums, x);
+    if (node.op == TERM_MUL && !has_truncated(t, x))
+        list_once(&z->products, x);
     for (u32 k = 0; depth && is_looked_into((TermOp)node.op) && k < node.n; k++)
         find_sums(z, prove_kid(t, x, k), depth - 1);
 }
@@ -92,6 +94,7 @@ void prove_integers_free(Integers *z)
     arena_free(&z->arena);
     fnvmap_free(&z->read);
     vec_free(&z->sums);
+    vec_free(&z->products);
     vec_free(&z->masked);
 }
 

@@ -93,7 +93,7 @@ bool polynomial_quotient(const Monomial *a, const Monomial *b, Monomial *by)
     return k == b->n;
 }
 
-Polynomial polynomial_rounded(const Polynomial *g, bool *is_multiple)
+Polynomial polynomial_rounded(const Polynomial *g, bool is_fact, bool *is_multiple)
 {
     Wide by = 0, c = 0;
     for (u32 k = 0; k < g->n; k++) {
@@ -110,7 +110,7 @@ Polynomial polynomial_rounded(const Polynomial *g, bool *is_multiple)
     *is_multiple = by > 1;
     if (by > 1) {
         Wide rest = (c % by + by) % by;
-        polynomial_add_scaled(&p, &one, by - 1 - rest);
+        polynomial_add_scaled(&p, &one, (is_fact ? 0 : by - 1) - rest);
     }
     return p;
 }

@@ -32,9 +32,9 @@ Polynomial polynomial_multiply(const Polynomial *a, const Polynomial *b);
 /* a - b - less. */
 Polynomial polynomial_difference(const Polynomial *a, const Polynomial *b, Wide less);
 
-/* If all monomials except a constant are multiples of a number, the constant may be rounded. Where 4 x is at least 1, it
- * is at least 4. */
-Polynomial polynomial_rounded(const Polynomial *g, bool *is_multiple);
+/* If all monomials except a constant are multiples of a number, the constant may be rounded: up where it is asked whether
+ * g is negative, and down where it is known not to be. If 4 x is at least 1, it is at least 4. */
+Polynomial polynomial_rounded(const Polynomial *g, bool is_fact, bool *is_multiple);
 
 /* g less a multiple of p, so that g no longer has the monomial `from`. What p is multiplied by is not negative. An
  * integer is not negative if f times it, and f - 1, is not. False: there is no such multiple. */
