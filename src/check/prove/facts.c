@@ -157,6 +157,37 @@ static bool assume(Prover *p, Term atom, bool value)
     return prove_learn(p, x, value ? node.aux : prove_set_not(&p->t.sets, node.aux, prove_most(&p->t, x)));
 }
 
+/* What is less than something is not the greatest number, and what is more is not the least one. That says something of a
+ * symbol to which a number is added. */
+static bool assume_not_at_end(Prover *p, Term x, bool is_less, bool is_signed)
+{
+    Terms *t = &p->t;
+    u32 bits = prove_bits(t, x);
+    u64 end = (is_less ? prove_mask(bits) : 0) ^ (is_signed ? (u64)1 << (bits - 1) : 0);
+    TermNode node = *prove_node(t, x);
+    bool is_moved = node.op == TERM_LINEAR && node.n == 1 && t->coef.v[node.kids] == 1;
+    Term symbol = is_moved ? prove_kid(t, x, 0) : 0;
+    if (!symbol || prove_node(t, symbol)->op != TERM_SYM)
+        return true;
+    end = (end - node.value) & prove_mask(bits);
+    return prove_learn(p, symbol, prove_set_not(&t->sets, prove_set_range(&t->sets, end, end), prove_mask(bits)));
+}
+
+static bool assume_no_ends(Prover *p, Term rel, SetId set)
+{
+    static const u32 less[] = {1u << PROVE_SLT_ULT | 1u << PROVE_SGT_ULT, 1u << PROVE_SLT_ULT | 1u << PROVE_SLT_UGT};
+    u32 given = 0, all = (1u << PROVE_RELS) - 1 - (1u << PROVE_EQ);
+    bool possible = true;
+    for (u32 r = 0; r < PROVE_RELS; r++)
+        given |= (u32)prove_set_has(&p->t.sets, set, r) << r;
+    for (u32 is_signed = 0; is_signed < 2 && given; is_signed++)
+        for (u32 is_less = 0; is_less < 2 && possible; is_less++)
+            if (!(given & ~(is_less ? less[is_signed] : all & ~less[is_signed])))
+                possible = assume_not_at_end(p, prove_kid(&p->t, rel, 0), is_less, is_signed) &&
+                           assume_not_at_end(p, prove_kid(&p->t, rel, 1), !is_less, is_signed);
+    return possible;
+}
+
 /* The symbol is a number now: what is known of sums with it is said of them without. */
 static bool restate_facts(Prover *p, Term x, u64 number)
 {
@@ -184,6 +215,9 @@ static bool restate_facts(Prover *p, Term x, u64 number)
 bool prove_assume(Prover *p, Term atom, bool value)
 {
     if (!assume(p, atom, value))
+        return false;
+    Fact f = p->facts.all.v[p->facts.all.n - 1];
+    if (p->plan.iterates && prove_node(&p->t, f.term)->op == TERM_REL && !assume_no_ends(p, f.term, f.set))
         return false;
     Term x = p->plan.counts ? p->facts.all.v[p->facts.all.n - 1].term : 0;
     if (!x || prove_node(&p->t, x)->op != TERM_SYM || prove_sym_of(&p->t, x)->kind != PROVE_SYM_JOIN)
