@@ -9,7 +9,7 @@
 
 #include "check/prove/prover.h"
 
-enum { EXPRESSIONS = 60, SYMBOLS = 4, ROUNDS = 1500 };
+enum { EXPRESSIONS = 60, SYMBOLS = 4, ROUNDS = 1500, INTEGERS = 12, FEW_ROUNDS = 150 /* of slow questions */ };
 
 typedef struct Value {
     Term term;
@@ -287,11 +287,83 @@ static void test_values_of_random_expressions(void **state)
     }
 }
 
+/* A sum, a product, or a number without some of its bits, of 32 bits or of 64. */
+static void push_integer(Rig *r)
+{
+    static const u64 mask[] = {~(u64)1, ~(u64)3, ~(u64)7, ~(u64)5, 3, 255};
+    Terms *t = &r->p.t;
+    u32 bits = draw(r) % 8 ? 32 : 64, by = (u32)(draw(r) % 9), how = (u32)(draw(r) % COUNT_OF(mask));
+    Value a = pick(r, bits), b = pick(r, bits), narrow = pick(r, 32);
+    switch (draw(r) % 9) {
+    case 0: push(r, prove_add(t, a.term, b.term), a.number + b.number, bits); break;
+    case 1: push(r, prove_sub(t, a.term, b.term), a.number - b.number, bits); break;
+    case 2: push(r, prove_mul(t, a.term, b.term), a.number * b.number, bits); break;
+    case 3: push(r, prove_scale(t, a.term, by), a.number * by, bits); break;
+    case 4:
+    case 5: push(r, prove_plus(t, a.term, by - (u64)4), a.number + by - 4, bits); break;
+    case 6:
+        push(r, prove_and(t, a.term, prove_const(t, mask[how] & prove_mask(bits), bits)), a.number & mask[how], bits);
+        break;
+    case 7: push(r, prove_shift(t, TERM_SHR, a.term, prove_const(t, by, 32)), a.number >> by, bits); break;
+    default: push(r, prove_zext(t, narrow.term, 64), narrow.number, 64); break;
+    }
+}
+
+/* A condition of two values of one width, and whether it holds. */
+static Term compare_two(Rig *r, bool *holds)
+{
+    u32 bits = draw(r) % 8 ? 32 : 64;
+    static const u32 relations[] = {10, 11, 20, 21, 6, 7, 24, 25, 1, 30};
+    u32 asked = relations[draw(r) % COUNT_OF(relations)];
+    Value a = pick(r, bits), b = pick(r, bits);
+    *holds = asked >> relation_of(a.number, b.number, bits) & 1;
+    return prove_rel(&r->p.t, a.term, b.term, asked);
+}
+
+/* What a path knows of two values, or of one. False: that says nothing. */
+static void learn_integers(Rig *r)
+{
+    bool holds;
+    Term said = compare_two(r, &holds), atom = said;
+    bool is_not = prove_node(&r->p.t, said)->op == TERM_LOGIC && prove_node(&r->p.t, said)->n == 1;
+    atom = is_not ? prove_kid(&r->p.t, said, 0) : said;
+    if (prove_node(&r->p.t, atom)->op == TERM_IN)
+        assert_true(prove_assume(&r->p, atom, holds != is_not));
+}
+
+static void test_integers_of_random_sums(void **state)
+{
+    (void)state;
+    u32 decided = 0;
+    for (u32 round = 0; round < FEW_ROUNDS; round++) {
+        Rig r = {.p.plan = {.counts = true, .iterates = true, .step_limit = UINT32_MAX / 2}};
+        init_rig(&r, round);
+        for (r.n = 0; r.n < SYMBOLS;) {
+            u64 number = draw_number(&r, 32);
+            push(&r, prove_sym(&r.p.t, PROVE_SYM_EVENT, 1, r.n, 0, 32), draw(&r) % 3 ? number % 40 : number, 32);
+        }
+        while (r.n < INTEGERS) {
+            push_integer(&r);
+            learn_integers(&r);
+        }
+        for (u32 k = 0; k < 20; k++) {
+            bool holds;
+            Term atom, asked = compare_two(&r, &holds);
+            int is = prove_decide(&r.p, asked, &atom);
+            decided += is >= 0 && !prove_is_const(&r.p.t, asked);
+            assert_true(is < 0 || is == holds);
+        }
+        free_rig(&r);
+    }
+    assert_true(decided > FEW_ROUNDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_of_random_expressions),
         cmocka_unit_test(test_zero_of_bitwise_functions),
+        cmocka_unit_test(test_integers_of_random_sums),
     };
     return cmocka_run_group_tests_name("prove_terms", tests, NULL, NULL);
 }
