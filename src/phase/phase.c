@@ -64,6 +64,22 @@ void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const c
     va_end(arguments);
 }
 
+void phase_stays(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+{
+    if (!run->sink->wants_remarks || at->origin > run->origins)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    run->sink->keep(run->sink->user, run, name, at, arena_vprintf(run->arena, format, arguments));
+    va_end(arguments);
+}
+
+void phase_removed(PhaseRun *run, const Instr *at)
+{
+    if (run->sink->wants_remarks)
+        run->sink->keep(run->sink->user, run, NULL, at, NULL);
+}
+
 void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
 {
     va_list arguments;

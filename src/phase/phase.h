@@ -43,6 +43,9 @@ typedef struct PhaseSink {
     void *user;
     /* at: the source text that the remark is about, empty for the whole function. message: in the run's memory. */
     void (*remark)(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message);
+    /* Keeps a remark about what stays as it is, the first one about each instruction, until the function is done. message: NULL: it
+     * did not stay, and there is nothing to report. */
+    void (*keep)(void *user, const PhaseRun *run, const char *name, const Instr *at, const char *message);
     void (*count)(void *user, const PhaseRun *run, const char *what, u32 amount);
     /* Answers whether one more rewrite may happen, for --opt-bisect-limit. */
     bool (*may_rewrite)(void *user, const PhaseRun *run);
@@ -110,6 +113,12 @@ void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *
 /* Reports the remark about `at` once in all iterations, and never about an instruction that the phase made itself. */
 void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Reports that what `at` does stays as it is, once the function is done: unless a phase has reported of it before, in this way, or some
+ * phase removes it. */
+void phase_stays(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Says that the phase removed it. */
+void phase_removed(PhaseRun *run, const Instr *at);
 /* Reports the remark if no iteration follows, since the next one may rewrite what this one declines. In the first round of
  * the sequence it is counted, too, if counter is not NULL. */
 void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)

@@ -169,10 +169,12 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     runner->current.an = &an;
     runner->current.is_chosen = false;
     runner->current.uncounted = (UncountedLoops){0};
+    runner->current.kept = (KeptRemarks){0};
     if (!run_phases(runner, fn, &an))
         result = PIPELINE_INTERNAL;
     else if (!dump_cfg(runner, fn, &an))
         result = PIPELINE_FAILED;
+    sink_report_kept(runner, fn);
     if (runner->current.is_chosen && runner->pass == 0 && runner->sink.wants_remarks)
         advice_on_function(&runner->remarks, runner->config, fn, &runner->current.uncounted);
     runner->stats->step[STEP_ANALYSES] += an.seconds;

@@ -13,6 +13,18 @@
  * passes a run. */
 enum { MOST_CALLS = 1000, MOST_PASSES = 8 };
 
+/* A remark that waits for the end of the function. */
+typedef struct KeptRemark {
+    const char *pass, *name, *message; /* message: NULL: there is nothing to report */
+    Span at;
+} KeptRemark;
+
+typedef struct KeptRemarks {
+    Arena arena;
+    FnvMap by_origin; /* by Instr.origin: the place in `remark`, plus 1 */
+    VEC(KeptRemark) remark;
+} KeptRemarks;
+
 /* What holds for the function that the phases run over. */
 typedef struct CurrentFunction {
     const PipelineConfig *own; /* its configuration: knobs, level, sequence */
@@ -30,6 +42,7 @@ typedef struct CurrentFunction {
     u32 calls;          /* calls of phases in this pass */
     bool is_chosen;     /* phases run over it, unless a guard withholds it */
     UncountedLoops uncounted;
+    KeptRemarks kept;
 } CurrentFunction;
 
 /* One run over a module, which the phases' reports go to. */
@@ -56,6 +69,8 @@ typedef struct Runner {
 /* ---- reports of the phases (sink.c) ------------------------------------------------------------------------------- */
 
 PhaseSink sink_of(Runner *runner, bool wants_remarks);
+/* Reports the remarks that were kept until the end of the function, and frees their memory. */
+void sink_report_kept(Runner *runner, const Function *fn);
 /* Whether no rewrite will be allowed any more. */
 bool sink_is_over(const Runner *runner);
 

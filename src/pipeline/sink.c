@@ -15,6 +15,32 @@ static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const 
     remarks_write(&runner->remarks, (Remark){kind, run->phase, name, .message = message}, run->fn, at);
 }
 
+static void keep_remark(void *user, const PhaseRun *run, const char *name, const Instr *at, const char *message)
+{
+    Runner *runner = user;
+    KeptRemarks *kept = &runner->current.kept;
+    u64 *known = fnvmap_at(&kept->by_origin, at->origin);
+    if (*known && !message)
+        kept->remark.v[*known - 1].message = NULL;
+    if (*known || (message && !runner->first_round))
+        return;
+    if (message)
+        message = arena_copy(&kept->arena, message, strlen(message));
+    vec_push(&kept->remark, ((KeptRemark){run->phase, name, message, at->text}));
+    *known = kept->remark.n;
+}
+
+void sink_report_kept(Runner *runner, const Function *fn)
+{
+    KeptRemarks *kept = &runner->current.kept;
+    for (const KeptRemark *r = kept->remark.v; r < kept->remark.v + kept->remark.n; r++)
+        if (r->message)
+            remarks_write(&runner->remarks, (Remark){REMARK_MISSED, r->pass, r->name, .message = r->message}, fn, r->at);
+    vec_free(&kept->remark);
+    fnvmap_free(&kept->by_origin);
+    arena_free(&kept->arena);
+}
+
 static void take_count(void *user, const PhaseRun *run, const char *what, u32 amount)
 {
     Runner *runner = user;
@@ -78,6 +104,6 @@ bool sink_is_over(const Runner *runner)
 
 PhaseSink sink_of(Runner *runner, bool wants_remarks)
 {
-    return (PhaseSink){
-        runner, take_remark, take_count, allow_rewrite, line_of, wants_remarks, wants_remarks || !runner->stats->is_unread};
+    return (PhaseSink){runner,        take_remark, keep_remark,   take_count,
+                       allow_rewrite, line_of,     wants_remarks, wants_remarks || !runner->stats->is_unread};
 }

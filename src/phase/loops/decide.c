@@ -17,6 +17,7 @@
 #include "phase/loops/decide.h"
 
 #include "ir/inspect.h"
+#include "phase/loops/test_words.h"
 
 /* ---- what is decided ------------------------------------------------------------------------------------------------------- */
 
@@ -342,9 +343,9 @@ static void require_group(Preheader *t, const DecideGroup *g)
         require_in_64(t, g);
 }
 
-static Preheader run(LoopDecision *d, const Builder *at)
+static Preheader build_test(LoopDecision *d, const Builder *at, TestWords *words)
 {
-    Preheader t = preheader_new(d->sums, d->counter, at);
+    Preheader t = preheader_new(d->sums, d->counter, at, words);
     for (u32 k = 0; k < d->group.n && !t.never; k++)
         require_group(&t, &d->group.v[k]);
     preheader_free(&t);
@@ -353,7 +354,7 @@ static Preheader run(LoopDecision *d, const Builder *at)
 
 u32 loop_decision_cost(LoopDecision *d)
 {
-    Preheader t = run(d, NULL);
+    Preheader t = build_test(d, NULL, NULL);
     return t.never ? UINT32_MAX : t.sums.cost;
 }
 
@@ -370,7 +371,14 @@ static RegId build_trips(Preheader *t)
 
 RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips)
 {
-    Preheader t = run(d, at);
+    Preheader t = build_test(d, at, NULL);
     d->trips = trips ? build_trips(&t) : 0;
     return t.all.kind == OPND_REG ? t.all.id : 0;
+}
+
+const char *loop_decision_words(PhaseRun *run, LoopDecision *d)
+{
+    TestWords words = test_words_new(run, d->sums);
+    build_test(d, NULL, &words);
+    return test_words_end(&words);
 }

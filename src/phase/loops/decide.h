@@ -34,6 +34,6 @@ u32 loop_decision_cost(LoopDecision *d);
  * how often a loop whose latch counts runs, if that is known exactly. */
 RegId loop_decision_build(LoopDecision *d, const Builder *at, bool trips);
 /* What the test asks, in words of the PTX. In the memory of the run. */
-const char *loop_decision_words(PhaseRun *run, const LoopDecision *d);
+const char *loop_decision_words(PhaseRun *run, LoopDecision *d);
 
 #endif

@@ -553,7 +553,7 @@ static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
 
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)
 {
-    IntervalBuild b = {.in = in, .preheader = preheader_new(in->sums, in->counter, places ? &places->at : NULL)};
+    IntervalBuild b = {.in = in, .preheader = preheader_new(in->sums, in->counter, places ? &places->at : NULL, NULL)};
     Preheader *t = &b.preheader;
     IntervalEnds ends = {0};
     bool from = loop_interval_has(in, true), to = loop_interval_has(in, false) || in->check.n;

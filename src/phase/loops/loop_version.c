@@ -520,8 +520,8 @@ static void say_kept(PhaseRun *run, const Version *v, const char *why)
         bool own = c->why && !(why && c->why == enough_others);
         const char *said = own ? c->why : why;
         if (said)
-            phase_missed_once(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s%s", said,
-                              loop_line_of(run, own ? c->blamed : NULL));
+            phase_stays(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s%s", said,
+                        loop_line_of(run, own ? c->blamed : NULL));
     }
 }
 
@@ -577,7 +577,7 @@ static const char *lines_of(PhaseRun *run, const Version *v)
 }
 
 /* What left the loop, and what is tested in front of it. */
-static const char *words_of(PhaseRun *run, const Version *v)
+static const char *words_of(PhaseRun *run, Version *v)
 {
     if (!run->sink->wants_remarks)
         return "";
@@ -596,6 +596,9 @@ static bool rewrite(Analyses *an, PhaseRun *run, Version *v, u64 most)
     if (!phase_rewrite_at(run, "LoopVersioned", place_of(v), "%u of %u checks left the loop%s", v->gone, v->check.n,
                           words_of(run, v)))
         return false;
+    for (u32 k = 0; k < v->check.n; k++)
+        if (!v->check.v[k].why)
+            phase_removed(run, block_terminator(v->check.v[k].block));
     *run->copied += v->size;
     phase_count(run, "checks", v->gone);
     make_version(an, v);

@@ -7,6 +7,7 @@
 #include "phase/loops/preheader.h"
 
 #include "analysis/values.h"
+#include "phase/loops/test_words.h"
 
 /* ---- the counter ------------------------------------------------------------------------------------------------------------ */
 
@@ -62,10 +63,11 @@ u64 loop_counter_most_trips(Analyses *an, LoopSums *s, const LoopCounter *c, u64
     return r.hi / c->constant < most ? r.hi / c->constant + 1 : UINT64_MAX;
 }
 
-Preheader preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at)
+Preheader preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at, struct TestWords *words)
 {
     Preheader t = {.counter = counter, .all = {.kind = OPND_IMM}};
     sum_builder_init(&t.sums, sums, at);
+    t.sums.words = words;
     return t;
 }
 
@@ -84,6 +86,10 @@ void preheader_require(Preheader *t, Operand x, Cmp cmp, Operand y, u32 bits, bo
         SWAP(x, y);
         cmp = cmp_swapped(cmp);
     }
+    if (t->sums.words) {
+        test_words_compare(t->sums.words, x, cmp, y, bits, is_signed);
+        return;
+    }
     bool more = t->all.kind == OPND_REG;
     Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
     OpParts parts = {.cmp = cmp, .bool_op = more ? BOOL_AND : BOOL_NONE, .type = {type}};
@@ -93,6 +99,10 @@ void preheader_require(Preheader *t, Operand x, Cmp cmp, Operand y, u32 bits, bo
 
 void preheader_require_predicate(Preheader *t, RegId reg, bool holds)
 {
+    if (t->sums.words) {
+        test_words_predicate(t->sums.words, reg, holds);
+        return;
+    }
     Operand p = register_operand(reg);
     OpParts parts = {.type = {TYPE_PRED}};
     if (!holds)

@@ -36,8 +36,8 @@ typedef struct Preheader {
     bool known[2], roomy[2];    /* roomy: it is less than 2^32 - ROOM */
 } Preheader;
 
-/* at: where it is written; NULL: only its cost is found out, in sums.cost. */
-Preheader preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at);
+/* at: where it is written; NULL: only its cost is found out, in sums.cost, or its words are made. */
+Preheader preheader_new(LoopSums *sums, const LoopCounter *counter, const Builder *at, struct TestWords *words);
 void preheader_free(Preheader *t);
 
 static inline Operand preheader_number(u64 value, u32 bits, bool is_signed)

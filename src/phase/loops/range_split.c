@@ -349,11 +349,9 @@ static void say_kept(PhaseRun *run, const RangeSplit *s, const char *why)
         const Instr *at = block_terminator(g->block);
         const char *said = g->why ? g->why : why, *line = loop_line_of(run, g->why ? g->blamed : NULL);
         if (said && g->is_check)
-            phase_missed_once(run, "BoundsCheckKept", at, "this check is made in all iterations of its loop: %s%s", said,
-                              line);
+            phase_stays(run, "BoundsCheckKept", at, "this check is made in all iterations of its loop: %s%s", said, line);
         else if (said)
-            phase_missed_once(run, "RangeGuardKept", at, "this guard stays in all iterations of its loop: %s%s", said,
-                              line);
+            phase_stays(run, "RangeGuardKept", at, "this guard stays in all iterations of its loop: %s%s", said, line);
     }
 }
 
@@ -409,6 +407,9 @@ static bool rewrite(Analyses *an, PhaseRun *run, RangeSplit *s, u64 most)
     say_kept(run, s, NULL);
     if (!reports_split(run, s))
         return false;
+    for (u32 k = 0; k < s->guard.n; k++)
+        if (!s->guard.v[k].why)
+            phase_removed(run, block_terminator(s->guard.v[k].block));
     *run->copied += s->size;
     phase_count(run, "checks", s->checks);
     phase_count(run, "guards", s->gone - s->checks);

@@ -1,5 +1,7 @@
 #include "phase/loops/sum_builder.h"
 
+#include "phase/loops/test_words.h"
+
 static void keep(SumBuilder *b, LinearId id, Operand operand)
 {
     vec_push(&b->operand, operand);
@@ -25,6 +27,8 @@ void sum_builder_free(SumBuilder *b)
 Operand sum_emit(SumBuilder *b, SumOp op, const Operand *sources, u32 count)
 {
     b->cost += op.cost;
+    if (b->words)
+        return test_words_value(b->words, &op, sources);
     if (!b->at)
         return register_operand(0);
     const OpInfo *info = isa_op(b->at->fn->module->isa, op.opcode, op.parts);

@@ -5,11 +5,14 @@
 #include "analysis/loop_sums.h"
 #include "ir/builder.h"
 
+struct TestWords;
+
 typedef struct SumBuilder {
     LoopSums *sums;
-    const Builder *at; /* NULL: nothing is written */
-    u32 cost;          /* in machine instructions */
-    FnvMap made;       /* by LinearId: the place of its operand in `operand`, plus 1 */
+    const Builder *at;       /* NULL: nothing is written */
+    struct TestWords *words; /* are made instead; NULL: none */
+    u32 cost;                /* in machine instructions */
+    FnvMap made;             /* by LinearId: the place of its operand in `operand`, plus 1 */
     VEC(Operand) operand;
 } SumBuilder;
 
