@@ -43,7 +43,7 @@ module()
 {
     for change in 0 1; do awk -v kind="$shape" -v n="$3" -v change=$change -f tests/bench/modules.awk >"$WORK/in$change.ptx"; done
     case $1 in
-    ptxopt) "$BUILD/measure" "$2" "$BUILD/ptxopt" -O3 "$WORK/in0.ptx" -o "$WORK/out.ptx" ;;
+    ptxopt) "$BUILD/measure" "$2" "$BUILD/ptxopt" -O3 --loop-version-size=1000000 "$WORK/in0.ptx" -o "$WORK/out.ptx" ;;
     ptxopt-prove) "$BUILD/measure" "$2" "$BUILD/ptxopt-prove" "$WORK/in0.ptx" "$WORK/in1.ptx" ;;
     esac
 }
@@ -82,7 +82,7 @@ if [ -z "${SHAPES:-}" ]; then
     try ptxopt 20 2000 functions_of_table
     try ptxopt 25 1000 table tables prototypes scopes_of_register
     try ptxopt 35 1000 table_of_four registers_of_list labels_short
-    try ptxopt 45 1000 functions table_short checks_of_trap
+    try ptxopt 45 1000 functions table_short checks_of_trap checks_of_loop
     try ptxopt 65 1000 scopes_empty
     try ptxopt-prove 20 300 calls_wide calls_twice calls_here calls_indirect search table_of_four straight guarded stores loads barriers \
         atomics asm locals shared vectors locations scopes_beside scopes_deep labels labels_apart parameters prototypes aliases \

@@ -1,40 +1,35 @@
 #include "analysis/loop_test.h"
 
-#include "analysis/loop_sums.h"
 #include "analysis/ranges.h"
 #include "ir/inspect.h"
 
 /* Finds what reg, of `bits`, holds at `at` as a sum of registers and constants, as they are where the loop is entered. */
-static bool read_value(const AffineLoop *in, const Instr *at, RegId reg, u32 bits, Affine *value)
+static bool read_value(LoopSums *s, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
-    LoopSums s;
     LoopSum sum;
-    loop_sums_init(&s, *in, NULL);
-    bool found = loop_sum_of_register(&s, at, reg, bits, &sum) && !sum.extended && loop_sum_is_constant(&s, sum.step);
+    bool found = loop_sum_of_register(s, at, reg, bits, &sum) && !sum.extended && loop_sum_is_constant(s, sum.step);
     if (found) {
-        const LinearExpr *e = linear_at(s.exprs, sum.start);
-        *value = (Affine){.bits = bits, .start = e->constant, .step = loop_sum_constant(&s, sum.step)};
+        const LinearExpr *e = linear_at(s->exprs, sum.start);
+        *value = (Affine){.bits = bits, .start = e->constant, .step = loop_sum_constant(s, sum.step)};
         for (u32 k = 0; k < e->terms && found; k++) {
-            const LinearTerm *t = &s.exprs->terms.v[e->term[k].term];
-            t = t->kind == TERM_LOW ? &s.exprs->terms.v[t->operand[0]] : t;
+            const LinearTerm *t = &s->exprs->terms.v[e->term[k].term];
+            t = t->kind == TERM_LOW ? &s->exprs->terms.v[t->operand[0]] : t;
             value->term[value->terms++] = (AffineTerm){t->operand[0], e->term[k].scale};
             found = t->kind == TERM_VALUE;
         }
     }
-    loop_sums_free(&s);
     return found;
 }
 
 /* Takes operand `number` as the counting one. False: it does not count, or the other one changes. */
-static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u32 number)
+static bool take_operand(LoopSums *s, LoopTest *t, Cmp cmp, u32 number)
 {
     const Operand *a = instr_operand(t->compare, number), *b = instr_operand(t->compare, 3 - number);
     u32 bits = type_bits(t->compare->op->type[0]);
-    AffineLoop in = affine_loop(an, loop);
     t->compared = operand_plain_register(a);
     t->bound = b;
     t->cmp = number == 1 ? cmp : cmp_swapped(cmp);
-    return t->compared && loop_is_fixed(loop, b) && read_value(&in, t->compare, t->compared, bits, &t->value) &&
+    return t->compared && loop_is_fixed(s->in.loop, b) && read_value(s, t->compare, t->compared, bits, &t->value) &&
            t->value.step;
 }
 
@@ -49,7 +44,7 @@ bool loop_test_is_compare(const Instr *i)
     return integer && (type_bits(type) == 32 || type_bits(type) == 64);
 }
 
-bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test)
+bool loop_test_read_with(LoopSums *s, Instr *compare, bool opposite, LoopTest *test)
 {
     if (!loop_test_is_compare(compare))
         return false;
@@ -57,7 +52,16 @@ bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposit
     Cmp cmp = compare->op->cmp;
     if (opposite)
         cmp = cmp_inverse(cmp, type_class(test->type));
-    return cmp != CMP_NONE && (take_operand(an, loop, test, cmp, 1) || take_operand(an, loop, test, cmp, 2));
+    return cmp != CMP_NONE && (take_operand(s, test, cmp, 1) || take_operand(s, test, cmp, 2));
+}
+
+bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test)
+{
+    LoopSums s;
+    loop_sums_init(&s, affine_loop(an, loop), NULL);
+    bool found = loop_test_read_with(&s, compare, opposite, test);
+    loop_sums_free(&s);
+    return found;
 }
 
 bool loop_test_runs_towards_bound(const LoopTest *test)

@@ -3,8 +3,7 @@
 #ifndef PTXOPT_ANALYSIS_LOOP_TEST_H
 #define PTXOPT_ANALYSIS_LOOP_TEST_H
 
-#include "analysis/affine.h"
-#include "analysis/linear.h"
+#include "analysis/loop_sums.h"
 
 typedef struct AffineTerm {
     RegId reg; /* the register's value where the loop is entered */
@@ -32,6 +31,8 @@ bool loop_test_is_compare(const Instr *i);
 /* Reads a setp that every iteration executes once. opposite: the loop continues where it is false. False: it is no such
  * comparison. */
 bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test);
+/* The same of a loop whose sums are at hand, so that all its tests together are linear in it. */
+bool loop_test_read_with(LoopSums *s, Instr *compare, bool opposite, LoopTest *test);
 /* Whether ptxas counts by the test. A counter that goes up must be compared to be below, one that goes down to be above, or
  * either to be unequal. */
 bool loop_test_runs_towards_bound(const LoopTest *test);

@@ -6,10 +6,7 @@
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
-enum {
-    PASSES = 8, /* the most passes over the function; beyond them, every register counts as constant */
-    TESTS = 256 /* the most tests of a loop that are read; a loop with more counts as miscounted */
-};
+enum { PASSES = 8 /* the most passes over the function; beyond them, every register counts as constant */ };
 
 /* Whether i only computes, from nothing but registers and written constants. */
 static bool only_computes(const Instr *i)
@@ -113,31 +110,32 @@ static bool asks_large_unsigned(Analyses *an, const Loop *loop, const LoopTest *
 }
 
 /* Whether the branch or return at the end of b, which every iteration passes, tests the counter in a way that ptxas miscounts. */
-static bool test_is_miscounted(Analyses *an, const Loop *loop, const Block *b)
+static bool test_is_miscounted(Analyses *an, LoopSums *s, const Loop *loop, const Block *b)
 {
     const Instr *end = block_terminator(b);
     Instr *compare = end && end->guard && !branch_table(end) ? local_definition(end, end->guard) : NULL;
     const Block *to = compare ? branch_target(end) : NULL;
     bool stays = to && loop_contains(an_loops(an), loop, to);
     LoopTest test;
-    return compare && loop_test_read(an, loop, compare, stays == end->guard_not, &test) &&
+    return compare && loop_test_read_with(s, compare, stays == end->guard_not, &test) &&
            (!loop_test_runs_towards_bound(&test) || asks_large_unsigned(an, loop, &test));
 }
 
 static bool is_miscounted(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);
-    u32 tests = 0;
+    LoopSums s;
+    bool found = false;
     if (loop->latch_count != 1 || loop->height != 1 || loops->irreducible)
         return false;
-    for (u32 k = 0; k < loop->block_count; k++) {
+    loop_sums_init(&s, affine_loop(an, loop), NULL);
+    for (u32 k = 0; k < loop->block_count && !found; k++) {
         const Block *b = loop->blocks[k];
-        if (!loop_is_left_at(loops, loop, b) || !dominates(an_dom(an), b, loop->latches[0]))
-            continue;
-        if (BEYOND(TESTS, ++tests > TESTS) || test_is_miscounted(an, loop, b))
-            return true;
+        found = loop_is_left_at(loops, loop, b) && dominates(an_dom(an), b, loop->latches[0]) &&
+                test_is_miscounted(an, &s, loop, b);
     }
-    return false;
+    loop_sums_free(&s);
+    return found;
 }
 
 bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves, const BitSet *gone)

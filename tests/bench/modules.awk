@@ -52,6 +52,7 @@ function part(k) {
     if (kind == "returns") return "setp.eq.u32 %p1, %r1, " k ";\n@%p1 ret;"
     if (kind == "locals") return ".local .align 4 .b8 d" k "[8];\nst.local.u32 [d" k "], %r1;"
     if (kind == "shared") return ".shared .align 4 .b8 d" k "[8];\nst.shared.u32 [d" k "], %r1;"
+    if (kind == "checks_of_loop") return "add.u32 %r6, %r3, " k % 3 * k ";\nsetp.ge.u32 %p1, %r6, %r" 4 + k % 2 ";\n@%p1 bra TRAP;\nmul.wide.u32 %rd2, %r6, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r7, [%rd3];\nadd.u32 %r2, %r2, %r7;"
     if (kind == "checks_of_trap") return "mov.u32 %r" k + 9 ", 0;\n$L_" k ":\nsetp.ge.u32 %p1, %r" k + 9 ", %r5;\n@%p1 bra TRAP;\nmul.wide.u32 %rd" 2 * k + 4 ", %r" k + 9 ", 4;\nadd.s64 %rd" 2 * k + 5 ", %rd1, %rd" 2 * k + 4 ";\nld.global.u32 %r3, [%rd" 2 * k + 5 "];\nadd.u32 %r4, %r4, %r3;\nadd.u32 %r" k + 9 ", %r" k + 9 ", 1;\nsetp.lt.u32 %p2, %r" k + 9 ", %r1;\n@%p2 bra $L_" k ";"
     if (kind == "divisions") return "div.u32 %r3, %r2, %r1;\nadd.u32 %r2, %r2, %r3;"
     if (kind == "calls_here") return "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r2;\ncall.uni (y), outside, (x);\nld.param.b32 %r2, [y];\n}"
@@ -99,6 +100,7 @@ function long_statement() {
     if (kind == "table") list("T: .branchtargets ", "C#", ";\nbrx.idx %r1, T;")
     if (kind == "table_short") list("T: .branchtargets ", "L#", ";\nbrx.idx %r1, T;")
     if (kind == "checks_of_trap") print "mov.u32 %r5, %ntid.x;"
+    if (kind == "checks_of_loop") print "mov.u32 %r4, %nctaid.x;\nmov.u32 %r5, %ntid.x;\nmov.u32 %r3, 0;\nLOOP:"
     if (kind == "registers_of_list") list(".reg .b32 ", "%x#", ";")
     if (kind == "registers_of_range") print ".reg .b32 %x<" n + 1 ">;"
     if (kind == "scopes_deep") for (k = 0; k < n; k++) print "{\n.reg .b32 %x" k ";\nmov.u32 %x" k ", %r1;"
@@ -142,10 +144,11 @@ BEGIN {
         if (kind == "calls_wide" || (is_of_calls() && k == 0)) call(k)
         else if (kind == "search" || kind == "table" || (kind == "table_of_four" && k < 4)) print "C" k ":\nadd.u32 %r2, %r1, " 7 * k ";\nbra END;"
         else if (part(k) != "") print part(k)
+    if (kind == "checks_of_loop") print "add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, %r1;\n@%p2 bra LOOP;"
     if (change && !is_of_calls())
         print "mov.u32 %r3, 1;"
     if (kind == "scopes_deep") for (k = 0; k < n; k++) print "}"
-    print "END:\nst.global.u32 [%rd1], %r2;\nret;" (kind == "checks_of_trap" ? "\nTRAP:\ntrap;" : "") "\n}"
+    print "END:\nst.global.u32 [%rd1], %r2;\nret;" (kind ~ /^checks_of/ ? "\nTRAP:\ntrap;" : "") "\n}"
     if (kind == "locations") print ".file 1 \"a.cu\""
     for (k = 1; k <= n && kind == "files"; k++) print ".file " k " \"directory/a" k ".cu\", 1700000000, " k
     if (kind == "debug" || kind == "debug_of_labels") {

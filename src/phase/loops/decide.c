@@ -19,6 +19,10 @@
 #include "ir/inspect.h"
 #include "phase/loops/test_words.h"
 
+enum {
+    ALIKE_MAX = 64 /* the most groups of one bound and step that are looked at for one that decides a comparison too */
+};
+
 /* ---- what is decided ------------------------------------------------------------------------------------------------------- */
 
 /* The expression divided by a constant; 0: it is not a multiple. */
@@ -91,6 +95,13 @@ static bool are_alike(const DecideGroup *a, const DecideGroup *b)
            x->value.is_signed == y->value.is_signed && a->early == b->early && a->factor == b->factor && a->down == b->down;
 }
 
+static u64 key_of(const DecideGroup *g)
+{
+    const SumCompare *c = &g->compare;
+    u64 key[] = {c->bound, c->value.step, c->predicate, c->cmp, c->is_signed};
+    return fnv_bytes(FNV_BASIS, (const char *)key, sizeof key);
+}
+
 static bool changes(const LoopSums *s, const SumCompare *c) { return !c->predicate && !loop_sum_is_zero(s, c->value.step); }
 
 /* Lets the group decide the value too. False: it cannot. */
@@ -123,6 +134,19 @@ static bool join_group(LoopSums *s, DecideGroup *g, const DecideGroup *more)
     return true;
 }
 
+/* Finds a group that decides it too, or begins one. Groups that are alike have one key. */
+static void add_group(LoopDecision *d, DecideGroup g)
+{
+    u64 *first = fnvmap_at(&d->first, key_of(&g));
+    u32 left = ALIKE_MAX;
+    for (u64 k = *first; k && left; k = d->group.v[k - 1].next, left--)
+        if (join_group(d->sums, &d->group.v[k - 1], &g))
+            return;
+    g.next = (u32)*first;
+    vec_push(&d->group, g);
+    *first = d->group.n;
+}
+
 const char *loop_decision_add(LoopDecision *d, const SumCompare *compare, bool early)
 {
     DecideGroup g = {.compare = *compare, .early = early};
@@ -136,14 +160,15 @@ const char *loop_decision_add(LoopDecision *d, const SumCompare *compare, bool e
     } else {
         g.early = false;
     }
-    for (u32 k = 0; k < d->group.n; k++)
-        if (join_group(d->sums, &d->group.v[k], &g))
-            return NULL;
-    vec_push(&d->group, g);
+    add_group(d, g);
     return NULL;
 }
 
-void loop_decision_free(LoopDecision *d) { vec_free(&d->group); }
+void loop_decision_free(LoopDecision *d)
+{
+    vec_free(&d->group);
+    fnvmap_free(&d->first);
+}
 
 /* ---- writing the test ------------------------------------------------------------------------------------------------------- */
 

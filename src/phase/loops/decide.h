@@ -14,13 +14,15 @@ typedef struct DecideGroup {
     bool iterations; /* their number stands for the distance */
     bool early;      /* the comparison is made before the counter's in an iteration */
     u64 add, times;
+    u32 next; /* group with the same key: its place, plus 1; 0: none */
 } DecideGroup;
 
 typedef struct LoopDecision {
     LoopSums *sums;
     const LoopCounter *counter; /* NULL: none */
     VEC(DecideGroup) group;
-    RegId trips; /* how often the loop runs, where the test passes; 0: it was not written */
+    FnvMap first; /* by key of groups: the place of the last one that was added, plus 1 */
+    RegId trips;  /* how often the loop runs, where the test passes; 0: it was not written */
 } LoopDecision;
 
 /* Adds a comparison to those that are decided. early: it is made before the counter's in an iteration. NULL, or why it cannot

@@ -41,14 +41,11 @@
 #include "transform/miscounted.h"
 
 enum {
-    CHECKS_MAX = 64,        /* the most checks that leave a loop; others stay in the copy */
-    COUNTERS_MAX = 4,       /* the most counters of a loop that are tried */
-    SIZE_MAX_OF_LOOP = 512, /* the most machine instructions of a copy */
-    WALKED_MAX = 4096,      /* the most blocks and instructions of a loop that is looked at */
-    LEAVES_MAX = 4,         /* the most blocks that a failed check passes before the thread stops, */
-    LEAVES_CODE = 64,       /* and the most instructions of one of these in front of a trap */
-    CHECK_COST = 3,         /* machine instructions: comparison, branch, and what only they read */
-    LINES_MAX = 8,          /* the most lines of checks that a remark names */
+    COUNTERS_MAX = 4, /* the most counters of a loop that are tried */
+    LEAVES_MAX = 4,   /* the most blocks that a failed check passes before the thread stops, */
+    LEAVES_CODE = 64, /* and the most instructions of one of these in front of a trap */
+    CHECK_COST = 3,   /* machine instructions: comparison, branch, and what only they read */
+    LINES_MAX = 8,    /* the most lines of checks that a remark names */
     FEW_TRIPS = 2,
     REST_TRIPS = 16 /* of a loop that runs what is left of an unrolled one */
 };
@@ -65,10 +62,12 @@ typedef struct Version {
     LoopSums sums;
     SumCompares compare;
     VEC(Check) check;
+    FnvMap check_of; /* by Block.id of its block: the place in `check`, plus 1 */
     LoopCounter counter[COUNTERS_MAX];
     u32 counters;
     LoopDecision decision;
     BlockVec blocks; /* that are copied, the header first */
+    FnvMap place;    /* by Block.id: the place in `blocks`, plus 1 */
     u32 gone;        /* checks that go */
     u32 size, cost;  /* machine instructions of the copy, and of the test */
     u64 gain, trips; /* trips: at most; UINT64_MAX: unknown */
@@ -80,6 +79,8 @@ static void version_free(Version *v)
     loop_sums_free(&v->sums);
     vec_free(&v->compare);
     vec_free(&v->check);
+    fnvmap_free(&v->check_of);
+    fnvmap_free(&v->place);
     vec_free(&v->blocks);
 }
 
@@ -179,6 +180,7 @@ static bool find_check(Analyses *an, Version *v, Block *b)
     c.compares = v->compare.n - c.first;
     c.blamed = c.why ? v->sums.blamed : NULL;
     vec_push(&v->check, c);
+    *fnvmap_at(&v->check_of, b->id) = v->check.n;
     return true;
 }
 
@@ -195,8 +197,6 @@ static void find_branches(Analyses *an, Version *v)
 }
 
 /* ---- which checks go ------------------------------------------------------------------------------------------------------- */
-
-static const char enough_others[] = "enough others go";
 
 static bool is_early(Analyses *an, const LoopCounter *counter, const Block *check)
 {
@@ -226,7 +226,7 @@ static u32 decide(Analyses *an, Version *v, const LoopCounter *counter)
         Check *c = &v->check.v[k];
         if (!c->compares)
             continue;
-        c->why = gone < CHECKS_MAX ? decide_check(an, v, c) : enough_others;
+        c->why = decide_check(an, v, c);
         gone += !c->why;
     }
     return gone;
@@ -250,25 +250,31 @@ static void decide_best(Analyses *an, Version *v)
 
 static const Check *check_at(const Version *v, const Block *b)
 {
-    for (u32 k = 0; k < v->check.n; k++)
-        if (v->check.v[k].block == b && !v->check.v[k].why)
-            return &v->check.v[k];
-    return NULL;
+    const u64 *place = fnvmap_find(&v->check_of, b->id);
+    const Check *c = place ? &v->check.v[*place - 1] : NULL;
+    return c && !c->why ? c : NULL;
+}
+
+static void add_block(Version *v, Block *b)
+{
+    u64 *place = fnvmap_at(&v->place, b->id);
+    if (*place)
+        return;
+    vec_push(&v->blocks, b);
+    *place = v->blocks.n;
 }
 
 /* Adds the blocks of the loop that are executed where the checks that go always pass. */
-static void find_blocks(Analyses *an, Version *v, Marks *seen)
+static void find_blocks(Analyses *an, Version *v)
 {
-    marks_clear(seen);
-    vec_push(&v->blocks, v->loop->header);
-    marks_add(seen, v->loop->header->id);
+    add_block(v, v->loop->header);
     for (u32 k = 0; k < v->blocks.n; k++) {
         Block *b = v->blocks.v[k];
         const Check *c = check_at(v, b);
         for_each_cfg_edge(succ, cfg_succs(an->fn, b)) {
             Block *to = succ.v->block;
-            if ((!c || to == c->pass) && is_inside(an, v->loop, to) && marks_add(seen, to->id))
-                vec_push(&v->blocks, to);
+            if ((!c || to == c->pass) && is_inside(an, v->loop, to))
+                add_block(v, to);
         }
     }
 }
@@ -284,7 +290,7 @@ static bool is_left_at(Analyses *an, const Version *v, const Block *b)
 
 /* A copy that only computes is declined. Without its checks it might compute with constants alone, which ptxas folds
  * wrongly in some forms of a loop (transform/miscounted.h). */
-static const char *measure(Analyses *an, Version *v)
+static const char *measure(Analyses *an, Version *v, u64 most)
 {
     bool left = false, only_computes = true;
     for (u32 k = 0; k < v->blocks.n; k++) {
@@ -301,7 +307,7 @@ static const char *measure(Analyses *an, Version *v)
         return "it would not end without its checks";
     if (only_computes)
         return "it only computes";
-    return v->size > SIZE_MAX_OF_LOOP ? "it is large" : NULL;
+    return v->size > most ? "the loop is larger than --loop-version-size allows" : NULL;
 }
 
 /* ---- whether it pays ---------------------------------------------------------------------------------------------------------- */
@@ -347,8 +353,7 @@ static bool is_version(Analyses *an, const Loop *loop)
 
 static bool may_look(Analyses *an, const Loop *loop)
 {
-    return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop->block_count <= SIZE_MAX_OF_LOOP && !is_version(an, loop) && loop_is_short(loop, WALKED_MAX);
+    return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && !is_version(an, loop);
 }
 
 /* Whether only counters decide when the loop is left, other than by a check that goes: then nobody waits in it, whatever else it
@@ -368,19 +373,19 @@ static bool ends_by_itself(Analyses *an, Version *v)
     return v->counters > 0;
 }
 
-static const char *why_not(Analyses *an, Version *v, LoopLanes *lanes)
+static const char *why_not(Analyses *an, Version *v, u64 most, LoopLanes *lanes)
 {
     const Loop *loop = v->loop;
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
     if (an_waits(an)->loop[loop->header->id] && !ends_by_itself(an, v))
         return "threads may wait in it for others";
-    const char *why = measure(an, v);
+    const char *why = measure(an, v, most);
     if (!why)
         why = why_no_gain(an, v);
     if (why)
         return why;
-    Block *check[CHECKS_MAX];
+    Block **check = arena_array(an->scratch, Block *, v->gone);
     LoopBranches branches = {.check = check, .block = loop->blocks, .blocks = loop->block_count};
     for (u32 k = 0; k < v->check.n; k++) {
         Block *b = v->check.v[k].block;
@@ -396,10 +401,8 @@ static const char *why_not(Analyses *an, Version *v, LoopLanes *lanes)
 
 static Block *copy_of(const Version *v, Block *const *copy, const Block *b)
 {
-    for (u32 k = 0; k < v->blocks.n; k++)
-        if (v->blocks.v[k] == b)
-            return copy[k];
-    return NULL;
+    const u64 *place = fnvmap_find(&v->place, b->id);
+    return place ? copy[*place - 1] : NULL;
 }
 
 static void copy_blocks(const Version *v, Block *after, Block **copy)
@@ -517,15 +520,14 @@ static void say_kept(PhaseRun *run, const Version *v, const char *why)
 {
     for (u32 k = 0; k < v->check.n; k++) {
         const Check *c = &v->check.v[k];
-        bool own = c->why && !(why && c->why == enough_others);
-        const char *said = own ? c->why : why;
+        const char *said = c->why ? c->why : why;
         if (said)
             phase_stays(run, "LoopCheckKept", block_terminator(c->block), "this check stays in its loop: %s%s", said,
-                        loop_line_of(run, own ? c->blamed : NULL));
+                        loop_line_of(run, c->why ? c->blamed : NULL));
     }
 }
 
-static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, Marks *seen)
+static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes)
 {
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
@@ -533,8 +535,8 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, 
     find_branches(an, v);
     if (v->check.n) {
         decide_best(an, v);
-        find_blocks(an, v, seen);
-        const char *why = v->gone ? why_not(an, v, lanes) : "no check can be decided in front of it";
+        find_blocks(an, v);
+        const char *why = v->gone ? why_not(an, v, most, lanes) : "no check can be decided in front of it";
         say_kept(run, v, why);
         if (!why)
             return v;
@@ -609,22 +611,22 @@ Phase phase_loop_version;
 PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     const Loops *loops = an_loops(an);
+    u64 most = knobs->loop_version_size > 0 ? (u64)knobs->loop_version_size : 0;
     Versions versions = {0};
     LoopLanes lanes = {0};
     bool any = false;
     an_freeze(an, VERSION_ANALYSES);
     BitSet miscounted = miscounted_loops(an);
-    Marks seen = marks_new(an->scratch, an->fn->blocks.n);
     for (u32 l = 0; l < loops->n; l++) {
         bool looked_at = !bitset_has(&miscounted, l) && may_look(an, loops->v[l]);
-        Version *v = looked_at ? plan(an, run, loops->v[l], &lanes, &seen) : NULL;
+        Version *v = looked_at ? plan(an, run, loops->v[l], most, &lanes) : NULL;
         if (v)
             vec_push(&versions, v);
     }
     if (versions.n)
         qsort(versions.v, versions.n, sizeof *versions.v, by_gain);
     for (u32 k = 0; k < versions.n; k++) {
-        any |= rewrite(an, run, versions.v[k], knobs->loop_version_size > 0 ? (u64)knobs->loop_version_size : 0);
+        any |= rewrite(an, run, versions.v[k], most);
         version_free(versions.v[k]);
     }
     vec_free(&versions);

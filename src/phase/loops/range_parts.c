@@ -6,24 +6,22 @@
 
 const RangeGuard *range_split_guard_at(const RangeSplit *s, const Block *b)
 {
-    for (u32 k = 0; k < s->guard.n; k++)
-        if (s->guard.v[k].block == b && !s->guard.v[k].why)
-            return &s->guard.v[k];
-    return NULL;
+    const u64 *place = fnvmap_find(&s->guard_of, b->id);
+    const RangeGuard *g = place ? &s->guard.v[*place - 1] : NULL;
+    return g && !g->why ? g : NULL;
 }
 
 /* Copies of blocks of the loop. */
 typedef struct RangePart {
     Block *const *of, **copy;
     u32 n;
+    FnvMap place; /* by Block.id: the place in `of`, plus 1 */
 } RangePart;
 
 static Block *copy_of(const RangePart *p, const Block *b)
 {
-    for (u32 k = 0; k < p->n; k++)
-        if (p->of[k] == b)
-            return p->copy[k];
-    return NULL;
+    const u64 *place = fnvmap_find(&p->place, b->id);
+    return place ? p->copy[*place - 1] : NULL;
 }
 
 /* Makes the copies, to be laid out after a block. */
@@ -34,6 +32,7 @@ static RangePart copy_part(Analyses *an, const RangeSplit *s, bool middle, Block
     for (u32 k = 0; k < p.n; k++) {
         const RangeGuard *g = middle ? range_split_guard_at(s, p.of[k]) : NULL;
         p.copy[k] = block_clone(p.of[k]);
+        *fnvmap_at(&p.place, p.of[k]->id) = k + 1;
         block_move_after(p.copy[k], after);
         after = p.copy[k];
         if (g) {
@@ -135,6 +134,7 @@ static Block *make_middle(Analyses *an, RangeSplit *s, const IntervalEnds *ends,
     }
     if (ends->end)
         branch_between(an, s, next, ends->end, true, s->loop->header);
+    fnvmap_free(&p.place);
     return enter;
 }
 
@@ -146,6 +146,7 @@ static void make_first(Analyses *an, RangeSplit *s, const IntervalEnds *ends, Bl
     build_nounroll(p.copy[0]);
     block_set_fall(after, p.copy[0]);
     branch_between(an, s, after, ends->begin, false, middle);
+    fnvmap_free(&p.place);
 }
 
 void range_split_build(Analyses *an, RangeSplit *s)

@@ -17,6 +17,7 @@ typedef struct RangeSplit {
     LoopSums sums;
     SumCompares compare; /* scratch */
     VEC(RangeGuard) guard;
+    FnvMap guard_of; /* by Block.id of its block: the place in `guard`, plus 1 */
     LoopCounter counter;
     Instr *test; /* the latch's comparison, which counts; NULL: there is none */
     LoopInterval interval;

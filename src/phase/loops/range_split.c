@@ -58,12 +58,10 @@
 #include "transform/miscounted.h"
 
 enum {
-    GUARDS_MAX = 64,        /* the most guards that leave a loop */
-    SIZE_MAX_OF_LOOP = 512, /* the most machine instructions of a part */
-    WALKED_MAX = 4096,      /* the most blocks and instructions of a loop that is looked at */
-    ENOUGH = 4,             /* iterations without guards */
-    PAYS_AFTER = 8,         /* iterations that have to save what the test costs */
-    STEP_MOST = 256         /* the largest step of a loop from which nothing but checks goes */
+    GUARDS_MAX = 64, /* the most guards that leave a loop */
+    ENOUGH = 4,      /* iterations without guards */
+    PAYS_AFTER = 8,  /* iterations that have to save what the test costs */
+    STEP_MOST = 256  /* the largest step of a loop from which nothing but checks goes */
 };
 
 static void split_free(RangeSplit *s)
@@ -72,6 +70,7 @@ static void split_free(RangeSplit *s)
     loop_interval_free(&s->interval);
     vec_free(&s->compare);
     vec_free(&s->guard);
+    fnvmap_free(&s->guard_of);
     vec_free(&s->middle);
 }
 
@@ -166,8 +165,10 @@ static void find_guard(Analyses *an, RangeSplit *s, Block *b, bool checks)
         s->checks += g.is_check;
         s->saved += g.saved;
     }
-    if (compares && g.why != loop_interval_unchanged)
-        vec_push(&s->guard, g);
+    if (!compares || g.why == loop_interval_unchanged)
+        return;
+    vec_push(&s->guard, g);
+    *fnvmap_at(&s->guard_of, b->id) = s->guard.n;
 }
 
 /* ---- the parts -------------------------------------------------------------------------------------------------------------- */
@@ -219,7 +220,7 @@ static bool has_other_exit(Analyses *an, const RangeSplit *s)
 }
 
 /* A loop that only computes is declined, as in loop-version: ptxas folds some loops of constants wrongly. */
-static const char *measure(Analyses *an, RangeSplit *s)
+static const char *measure(Analyses *an, RangeSplit *s, u64 most)
 {
     bool only_computes = true, first = loop_interval_has(&s->interval, true);
     Block *const *block = first ? s->loop->blocks : s->middle.v;
@@ -238,7 +239,7 @@ static const char *measure(Analyses *an, RangeSplit *s)
         return "the loop only computes";
     u32 whole = size_of(block, blocks);
     s->size = first ? size_of(s->middle.v, s->middle.n) + whole : whole;
-    return whole > SIZE_MAX_OF_LOOP ? "the loop is large" : NULL;
+    return s->size > most ? "the loop is larger than --loop-version-size allows" : NULL;
 }
 
 /* The most iterations of the loop, if they are known to be few. Where the latch does not end it, its checks do. */
@@ -309,7 +310,7 @@ static const char *why_no_gain(Analyses *an, RangeSplit *s)
     return cost > PAYS_AFTER * s->saved ? "the test in front of the loop would cost more than it saves" : NULL;
 }
 
-static const char *why_not(Analyses *an, RangeSplit *s, LoopLanes *lanes)
+static const char *why_not(Analyses *an, RangeSplit *s, u64 most, LoopLanes *lanes)
 {
     const Loop *loop = s->loop;
     if (!s->test && (loop_is_left_at(an_loops(an), loop, loop->latches[0]) || s->checks < 2))
@@ -318,7 +319,7 @@ static const char *why_not(Analyses *an, RangeSplit *s, LoopLanes *lanes)
         return "nothing can stand in front of the loop";
     if (loop->nounroll)
         return "the loop has the pragma nounroll";
-    const char *why = measure(an, s);
+    const char *why = measure(an, s, most);
     if (!why)
         why = why_no_gain(an, s);
     if (why)
@@ -355,8 +356,16 @@ static void say_kept(PhaseRun *run, const RangeSplit *s, const char *why)
     }
 }
 
+/* What plans of a function share. */
+typedef struct SplitSearch {
+    PhaseRun *run;
+    u64 most; /* machine instructions of the copies of its loops */
+    LoopLanes lanes;
+    Marks seen;
+} SplitSearch;
+
 /* checks: nothing but checks is to go. */
-static RangeSplit *plan(Analyses *an, PhaseRun *run, Loop *loop, u32 enough, bool checks, LoopLanes *lanes, Marks *seen)
+static RangeSplit *plan(Analyses *an, SplitSearch *search, Loop *loop, u32 enough, bool checks)
 {
     RangeSplit *s = arena_new(an->scratch, RangeSplit);
     s->loop = loop;
@@ -367,11 +376,11 @@ static RangeSplit *plan(Analyses *an, PhaseRun *run, Loop *loop, u32 enough, boo
     for (u32 k = 0; k < loop->block_count; k++)
         find_guard(an, s, loop->blocks[k], checks);
     if (s->guard.n) {
-        find_middle(an, s, seen);
-        const char *why = s->gone ? why_not(an, s, lanes) : "no guard of the loop goes";
+        find_middle(an, s, &search->seen);
+        const char *why = s->gone ? why_not(an, s, search->most, &search->lanes) : "no guard of the loop goes";
         if (!why)
             return s;
-        say_kept(run, s, why);
+        say_kept(search->run, s, why);
     }
     split_free(s);
     return NULL;
@@ -419,8 +428,7 @@ static bool rewrite(Analyses *an, PhaseRun *run, RangeSplit *s, u64 most)
 
 static bool may_look(Analyses *an, const Loop *loop)
 {
-    return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible &&
-           loop->block_count <= SIZE_MAX_OF_LOOP && loop->block_count > 1 && loop_is_short(loop, WALKED_MAX) &&
+    return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && loop->block_count > 1 &&
            !loop_is_rest(loop);
 }
 
@@ -435,15 +443,15 @@ static bool has_candidate(Analyses *an)
 }
 
 /* Says of the range guards of a loop that they could leave it. */
-static void tell(Analyses *an, PhaseRun *run, Loop *loop, LoopLanes *lanes, Marks *seen)
+static void tell(Analyses *an, SplitSearch *search, Loop *loop)
 {
-    RangeSplit *s = plan(an, run, loop, ENOUGH, false, lanes, seen);
+    RangeSplit *s = plan(an, search, loop, ENOUGH, false);
     for (u32 k = 0; s && k < s->guard.n; k++)
         if (!s->guard.v[k].is_check && !s->guard.v[k].why)
             s->guard.v[k].why =
                 "splitting the loop pays only where it runs long: the guard, or --range-split-always does it";
     if (s) {
-        say_kept(run, s, NULL);
+        say_kept(search->run, s, NULL);
         split_free(s);
     }
 }
@@ -457,18 +465,18 @@ PhaseResult phase_range_split(Analyses *an, const Knobs *knobs, PhaseRun *run)
         return PHASE_UNCHANGED;
     const Loops *loops = an_loops(an);
     Splits splits = {0};
-    LoopLanes lanes = {0};
+    SplitSearch search = {.run = run, .most = most};
     u32 enough = knobs->range_split_always ? 1 : ENOUGH;
     bool any = false;
     an_freeze(an, SPLIT_ANALYSES);
     BitSet miscounted = miscounted_loops(an);
-    Marks seen = marks_new(an->scratch, an->fn->blocks.n);
+    search.seen = marks_new(an->scratch, an->fn->blocks.n);
     for (u32 l = 0; l < loops->n; l++) {
         if (bitset_has(&miscounted, l) || !may_look(an, loops->v[l]))
             continue;
         if (checks && run->sink->wants_remarks)
-            tell(an, run, loops->v[l], &lanes, &seen);
-        RangeSplit *s = plan(an, run, loops->v[l], enough, checks, &lanes, &seen);
+            tell(an, &search, loops->v[l]);
+        RangeSplit *s = plan(an, &search, loops->v[l], enough, checks);
         if (s)
             vec_push(&splits, s);
     }
