@@ -197,6 +197,17 @@ static PhaseResult leads_to_another_exit(Analyses *an, const Knobs *knobs, Phase
     return PHASE_UNCHANGED;
 }
 
+/* Takes the store out where the call below it does not write. */
+static PhaseResult removes_store(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    Instr *store = an->fn->entry->first;
+    if (!instr_effects(store, an->summaries).writes || instr_effects(store->next, an->summaries).writes ||
+        !phase_may_rewrite(run))
+        return PHASE_UNCHANGED;
+    instr_remove(store);
+    return PHASE_CHANGED;
+}
+
 static const char exits[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                             ".entry one(.param .u64 out) {\n.reg .pred %p<4>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
                             "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra STORES;\n"
@@ -439,6 +450,29 @@ static void a_function_goes_back_where_exits_came_to_decide(void **state)
     text = (Str){source, sizeof source - 1};
 }
 
+/* Each function of a chain of calls learns in the next pass what its callee no longer does. */
+static void passes_end_at_their_bound(void **state)
+{
+    (void)state;
+    enum { CHAIN = 12, PASSES = 8 };
+    static char chain[2048];
+    FILE *out = fmemopen(chain, sizeof chain, "w");
+    fputs(".version 8.0\n.target sm_80\n.address_size 64\n.func f0() {\nst.global.u32 [0], 1;\nret;\n}\n", out);
+    for (u32 k = 1; k < CHAIN; k++)
+        fprintf(out, ".func f%u() {\nst.global.u32 [0], 1;\ncall f%u;\nret;\n}\n", k, k - 1);
+    fclose(out);
+    Run run;
+    text = (Str){chain, strlen(chain)};
+    run_phase(&run, removes_store, (PipelineConfig){.bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    u32 stores = 0;
+    for (const char *at = run.printed; (at = strstr(at, "st.global")); at++)
+        stores++;
+    assert_int_equal(stores, CHAIN - PASSES);
+    run_free(&run);
+    text = (Str){source, sizeof source - 1};
+}
+
 static void faults_of_a_phase_are_internal_errors(void **state)
 {
     (void)state;
@@ -516,6 +550,7 @@ int main(void)
         cmocka_unit_test(bisection_stops_rewriting),
         cmocka_unit_test(functions_are_printed_around_a_phase),
         cmocka_unit_test(a_function_goes_back_where_exits_came_to_decide),
+        cmocka_unit_test(passes_end_at_their_bound),
         cmocka_unit_test(faults_of_a_phase_are_internal_errors),
         cmocka_unit_test(verify_each_asks_a_prover),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_an_error),
