@@ -30,14 +30,10 @@
  * do those whose slots take more registers at once than a thread has (lifetimes.c). */
 #include "phase/local_to_registers/iterations.h"
 #include "phase/local_to_registers/lifetimes.h"
-#include "base/bound.h"
 #include "target/ptxas.h"
 #include "transform/miscounted.h"
 
-enum {
-    CHOICES = 4, /* the most attempts to find which loops are to be written out */
-    LEVELS = 2   /* the most loops around a loop that are written out with it */
-};
+enum { LEVELS = 2 }; /* the most loops around a loop that are written out with it */
 
 /* ---- what is worth it ------------------------------------------------------------------------------------------ */
 
@@ -283,15 +279,13 @@ static bool drop_loops(Analyses *an, const BitSet *without, LocalLoops *loops)
     return kept < all;
 }
 
-/* Leaves the loops that must be written out all, so that some variables go. */
+/* Leaves the loops that must be written out so that some variables go. None is if what goes also needs loops that were dropped. */
 static void choose_loops(LocalVariables *l, LocalLoops *loops)
 {
     BitSet without = find_gone(l);
-    bool drops = true;
-    for (u32 k = 0; loops->n && drops && WITHIN(CHOICES, k < CHOICES); k++)
-        drops = drop_loops(l->an, &without, loops);
-    for (; drops && loops->n; loops->n--)
-        local_loop_free(&vec_last(loops));
+    if (drop_loops(l->an, &without, loops) && drop_loops(l->an, &without, loops))
+        for (; loops->n; loops->n--)
+            local_loop_free(&vec_last(loops));
 }
 
 static bool is_in_one_of(Analyses *an, const BitSet *places, const Loop *loop)
