@@ -5,7 +5,7 @@
 #include "target/ptxas.h"
 
 enum {
-    FAR_ROUNDS = 4, /* the most rounds of dropping swaps that cost too much */
+    FAR_ROUNDS = 2, /* the most rounds of dropping swaps that cost too much */
     CHAIN_DEPTH = 4 /* how many levels of operands are looked at */
 };
 
