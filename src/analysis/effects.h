@@ -35,7 +35,7 @@ typedef struct Effects {
     u8 waits;         /* EffectWaits */
     bool strong : 1;
     bool event : 1;          /* reads a clock or another volatile register, sleeps, stops: what comes before it matters */
-    bool times : 1;          /* some of that reads the time, or counts events: other threads' progress matters, too */
+    bool times : 1;          /* some of that reads the time, or counts events: other threads' progress also matters */
     bool convergent : 1;     /* depends on which threads execute it together */
     bool active_set : 1;     /* and does not name them: activemask, elect, votes and shuffles without .sync */
     bool may_not_return : 1; /* some thread may end there: exit, trap, .noreturn */

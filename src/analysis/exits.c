@@ -7,7 +7,7 @@
  * only one edge leads from it to the point, ptxas lets nobody wait there. A pair of branch and point counts if threads that
  * the branch divides may wait for others on the way to the point. It also counts if what follows the point depends on who
  * comes together there. That is so if somebody waits there for what others do, sees who is with it, or promises to be
- * uniform. It is so, too, if an instruction on the way sees who is with it. A wait that all threads have passed when they
+ * uniform. This also holds if an instruction on the way sees who is with it. A wait that all threads have passed when they
  * come to the branch, or that none of them comes to, holds nobody up. Those on the way come to the point, or leave, by
  * themselves.
  *

@@ -40,7 +40,7 @@ static u32 register_bits(const LoopSums *s, RegId reg)
     return integer ? type_bits(type) : 0;
 }
 
-/* Whether the low bits of what i computes, an integer, are computed of as many low bits of its operands. */
+/* Whether i computes an integer whose low `bits` bits depend only on as many low bits of its operands. */
 static bool is_plain(const LoopSums *s, const Instr *i, u32 bits)
 {
     const Sem *sem = &i->op->sem;

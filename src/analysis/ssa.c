@@ -139,7 +139,7 @@ static void start_from_writes(Placer *q, RegId reg)
     const Maker *m = q->m;
     const Block *last = NULL;
     vec_clear(&q->work);
-    vec_push(&q->work, 0); /* what it holds at the entry is a value, too */
+    vec_push(&q->work, 0); /* what it holds at the entry is also a value */
     for (u32 k = m->first[reg]; k < m->first[reg + 1]; k++)
         if (m->write.v[m->at[k]].i->block != last) {
             last = m->write.v[m->at[k]].i->block;

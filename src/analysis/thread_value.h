@@ -20,7 +20,7 @@
 #include "base/vec.h"
 
 typedef struct ThreadValue {
-    LinearId function; /* less `offset`; 0: not known. Constants have one, too */
+    LinearId function; /* less `offset`; 0: not known. Constants also have one */
     u8 dims;           /* bit d: may depend on %tid component d; 0: the same in all threads */
     bool ranged;       /* lo and hi are known */
     SymId through;     /* the value is this variable's address plus something, however large; 0: of none that is known */

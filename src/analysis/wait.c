@@ -192,7 +192,7 @@ static bool add_exit(Finder *f, const Loop *loop, const Block *b)
     return false;
 }
 
-/* Adds what decides that a thread leaves the loop. Whether something asks by itself. A loop without an exit may wait, too. */
+/* Adds what decides that a thread leaves the loop. Whether something asks by itself. A loop without an exit may also wait. */
 static bool add_exits(Finder *f, const Loop *loop)
 {
     bool leaves = false;

@@ -45,7 +45,7 @@ Block *block_new_like(const Block *b, const Instr *loc);
 Block *block_split_before(Instr *at);          /* moves `at` and what follows to a new block, laid out after */
 void block_split_into(Instr *at, Block *rest); /* does the same with a given, new block that is empty and in no layout */
 /* Whether b may be appended to a. a leads only there, nothing else leads there, and b is neither the entry nor has a pinned
- * label. Blocks of two scopes may be joined, too. Needs fn->cfg. */
+ * label. Blocks of two scopes may also be joined. Needs fn->cfg. */
 bool block_can_join(const Block *a, const Block *b);
 void block_join(Block *a, Block *b);           /* appends b, whose only in-edge is a's fall, to a, and removes it */
 void block_remove(Block *b);                   /* b must be unreachable, and its labels not pinned */

@@ -229,7 +229,7 @@ static void emit_decls(BodyPrinter *b, ScopeId id, u32 before)
     }
 }
 
-/* Prints the tables that the instruction uses first, each after the declarations that stood in front of it. */
+/* Prints the tables whose first reader is this instruction, each after the declarations that preceded it in the input. */
 static void emit_tables_before(BodyPrinter *b, const Instr *user)
 {
     if (!b->fn->tables.n || user->kind != INSTR_OP)

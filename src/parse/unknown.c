@@ -1,5 +1,5 @@
 /* The end of text of unknown meaning is found by punctuation alone: `;` and balanced braces, outside of strings and
- * comments. The names that such text declares are unknown, too, so after an unknown directive no missing name is an error. */
+ * comments. The names that such text declares are unknown as well, so after an unknown directive no missing name is an error. */
 #include "parse/unknown.h"
 
 #include <stdlib.h>

@@ -65,7 +65,7 @@ struct PipelineConfig {
     bool verify_each;    /* builds with PTXOPT_DEBUG always verify, except `threads` */
     u64 file_time;       /* of --reproducible: of each .file directive without a time; 0: it stays without */
     bool reprint;        /* how --print-before and --print-after print */
-    bool optimize_debug; /* optimize modules for debuggers, too */
+    bool optimize_debug; /* also optimize modules for debuggers */
     bool no_gates;       /* builds with PTXOPT_DEBUG only: see Summaries.ungated */
     bool ignore_exits;   /* also rewrite where the exit that ptxas takes for the end decides who waits for whom */
     bool judged;         /* ptxas judges what is made, and what got worse is left alone: --guard */

@@ -7,7 +7,7 @@
 /* Takes the remarks of a run. */
 typedef struct Explanation Explanation;
 
-/* `next` gets every remark, too; NULL: nobody does. */
+/* `next` also gets every remark, unless it is NULL. */
 Explanation *explain_begin(Arena *arena, const RemarkTaker *next);
 const RemarkTaker *explain_taker(const Explanation *explanation);
 /* Is called after the run over m. Functions that changed come first, those with the most rewrites before others. Of many, the first

@@ -164,7 +164,7 @@ bool output_open(Output *output, const char *path)
         return output->file;
     }
     if (exists &&
-        access(path, W_OK) != 0) /* replacing needs the directory's permission only, so the file's is asked for, too */
+        access(path, W_OK) != 0) /* replacing needs only the directory's permission, so the file's is checked here */
         return false;
     return open_replacement(output, path, exists ? &st : NULL);
 }

@@ -17,7 +17,7 @@ BitSet miscounted_loops(Analyses *an);
 
 /* Whether the function has a loop of the first kind, so that no test of its loops may change its form. The question is
  * asked as if the instructions of `moves`, by Instr.origin, were moves between registers or gone. The loops of `gone`, by
- * their places, count as gone, too. Both may be NULL: there are none. It needs AN_LOOPS only. */
+ * their places, also count as gone. Both may be NULL: there are none. It needs AN_LOOPS only. */
 bool miscounted_has_constant_loop(Analyses *an, const BitSet *moves, const BitSet *gone);
 
 #endif

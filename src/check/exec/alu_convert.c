@@ -234,7 +234,7 @@ static AluPick pick_pack(Op *op, AluOp *alu)
     return ALU_PICKED;
 }
 
-/* Whether values of the type are compared so. */
+/* Whether there is such a comparison of values of the type. */
 static bool is_compared(ElemType t, u8 cmp)
 {
     if (elem_is_float(t))

@@ -22,7 +22,7 @@ static void spread_knowledge(Cta *cta, const Barrier *b, u32 waiting_warps, bool
         for (u32 y = 0; y < LANES; y++)
             if (cta->known[x][y] < merged[y])
                 cta->known[x][y] = merged[y];
-    /* The lanes of a warp are ordered among themselves, too. */
+    /* The lanes of a warp are also ordered among themselves. */
     for_each_lane(x, waiting_warps)
         race_warp_sync(&cta->warp[x], cta->warp[x].lanes);
 }

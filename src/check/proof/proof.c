@@ -185,7 +185,7 @@ static bool send_back(Proof *p, BitSet *back)
         p->stats->changed -= fn->changed;
         p->stats->reverted++;
         fn->changed = false;
-        fn->verbatim = true; /* with --reprint, too */
+        fn->verbatim = true; /* even with --reprint */
         bitset_add(back, fn->sym);
     }
     return any;

@@ -137,7 +137,7 @@ static void print_value(FILE *out, const Sym *s, const ProveVerdict *v, u32 atte
     fputc('\n', out);
 }
 
-/* Numbers that serve as sizes and indices, as floats, or as anything. */
+/* Prints a buffer of random numbers. They can serve as sizes and indices, as floats, or as anything, by the attempt. */
 static void print_buffer(FILE *out, u32 number, u32 attempt)
 {
     static const char *const fill[][2] = {

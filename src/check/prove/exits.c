@@ -204,7 +204,7 @@ static u64 signature(const ProveGraph *g, u32 exit, Events *e)
     return sum;
 }
 
-/* The block that goes on in b, with no label in between: ptxas knows one of them only. NULL: there is none. */
+/* The block that falls through to b if no label parts them; to ptxas the two are one block. NULL: there is none. */
 static const Block *begins_in(const ProveGraph *g, const Block *b)
 {
     const Block *pred = !b->labels && prove_preds(g, b->id) == 1 ? fn_block(g->fn, g->pred.to[g->pred.start[b->id]]) : NULL;

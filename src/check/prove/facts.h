@@ -50,9 +50,10 @@ int prove_is_in(Prover *p, Term x, SetId asked);
 
 /* ---- counters that AFTER asks about once for several steps (strides.c) ---- */
 
-/* Whether the relation of a counter and its bound is among those asked about, since AFTER has asked for several steps: 1, 0, or -1. */
+/* Whether the relation of a counter to its bound is in the set, as far as a test of several steps at once in AFTER tells:
+ * 1, 0, or -1. */
 int prove_strided(Prover *p, Term rel, SetId asked);
-/* The same of a counter whose bound is a number. */
+/* The same for a counter whose bound is a number. */
 int prove_strided_number(Prover *p, Term x, SetId asked);
 
 /* ---- terms by what is known (simplify.c) ---- */

@@ -6,8 +6,8 @@
 #include "ir/ir.h"
 
 /* Puts registers in the place of variables of BEFORE that no other thread and no callee can know of. AFTER must not name
- * them. The rest of BEFORE stays. What the text does is one of the things that it did: what was never written may be
- * anything, and is 0 from then on.
+ * them. The rest of BEFORE stays. The new text does one of the things that the old one may do: memory that was
+ * never written may hold anything, and now holds 0.
  *
  * Sound: such a variable's address is computed by unguarded additions of constants. The register that holds it is read in
  * the same block, or has no other write. It is read nowhere but there and in the brackets of weak loads and stores. So

@@ -58,7 +58,7 @@ void prove_machine_free(Machine *m);
 void prove_set_place(Machine *m, u32 *place, u32 value);
 void prove_set_reg(Machine *m, RegId reg, Term value);
 void prove_undo(Machine *m, u32 mark);
-/* Gives all of these places the values they had then, which can be taken back, too. */
+/* Gives all of these places the values they had then. That can be undone. */
 void prove_rewind(Machine *m, u32 mark);
 /* The term for what a register holds that was never written. */
 Term prove_garbage(Machine *m, RegId reg);
@@ -68,7 +68,7 @@ u32 prove_reg_bits(const Machine *m, RegId reg);
 bool prove_computes(const Machine *m, const Instr *i);
 /* A load of a kernel's parameter, or of constant memory, at an address that every execution has: it only computes. */
 bool prove_loads_constant(const Machine *m, const Instr *i);
-/* Whether it loads from a parameter of the kernel, at an address that is known here: then it only computes, too. */
+/* Whether it loads from a parameter of the kernel, at an address that is known here: then it only computes. */
 bool prove_loads_parameter(Machine *m, const Instr *i);
 /* Executes either. */
 void prove_load_constant(Machine *m, const Instr *i, Term guard);
@@ -89,7 +89,7 @@ Term prove_operand(Machine *m, const Operand *o, u32 bits);
 Term prove_address(Machine *m, const OpInfo *op, const Operand *mem);
 /* A name for the symbol that is the same in both texts. */
 const Name *prove_sym_name(Machine *m, SymId id);
-/* Writes what slot `o` defines, under the guard. That is what it was before the instruction, which may write its register, too. */
+/* Writes what slot `o` defines, under the guard. That is what it was before the instruction, which may also write its register. */
 void prove_define(Machine *m, Term guard, const Operand *o, Term value);
 
 #endif

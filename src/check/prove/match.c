@@ -219,7 +219,7 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
 
 static bool is_ret(const Instr *i) { return !i || i->op->opcode == OPC_RET; }
 
-/* Ending the grid's function is leaving, however it is written. Results in registers are the caller's. */
+/* Whether both sides leave the function alike, with the same results in registers. In an entry, `ret` and `exit` do the same. */
 bool prove_match_end(Prover *p, const Instr *before, const Instr *after, const char **why)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;

@@ -104,8 +104,8 @@ static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
                : 0;
 }
 
-/* The slot's value by the steps of two slots before this one since the first arrival. It is i + j or i - j, where each
- * has a symbol of its own. */
+/* The slot's value as a + b or a - b plus a constant, where a and b are the values of two earlier slots. They are found by
+ * what each slot has gained since the first arrival. 0: there are none. */
 static Term value_by_two_steps(Merge *m, u32 slot)
 {
     Terms *t = m->t;

@@ -45,7 +45,7 @@ static Block *counterpart(const Prover *p, const u32 *map, const Block *b, Prove
     return id ? fn_block(p->side[other].fn, id - 1) : NULL;
 }
 
-/* A join of one side is a place to stop in the other, too, so that both can stand there at once. */
+/* Makes a join of one side a place to stop in the other as well, so that both can stand there at once. */
 static void share_joins(Explorer *e)
 {
     ProveGraph *g = &e->p->side[PROVE_BEFORE].g, *h = &e->p->side[PROVE_AFTER].g;

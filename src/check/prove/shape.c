@@ -170,7 +170,7 @@ static bool pass_together(const Shape *s, const Block *b, u32 to, const Block *a
     return false;
 }
 
-/* The edges of both: a branch may be inverted. */
+/* Pairs what the edges of the two blocks lead to. A branch may be inverted. False: the blocks end differently. */
 static bool match_edges(Shape *s, const Block *b, const Block *a)
 {
     const Block *x = sole_successor(b), *y = sole_successor(a);

@@ -26,7 +26,7 @@ const char *prove_solver_command(const char *name)
     return name;
 }
 
-/* The first word of a command, where the shell would take it as it stands. */
+/* Copies the first word of a command. False: the shell would expand it, so it may name another program. */
 static bool first_word(const char *command, char *word, u32 size)
 {
     u32 n = 0;

@@ -25,7 +25,7 @@
  * branch on no cycle is passed once. Of others it is so if who is together in AFTER is in the same iteration of the loops
  * of BEFORE: their region is aligned. Then two threads that passed the branch once since the last event, and since
  * AFTER's last iteration began, did so in the same iteration. A region is aligned if at all events
- *   - its branches that are open in BEFORE are covered: whom they have divided AFTER has divided, too;
+ *   - its branches that are open in BEFORE are covered: whom they have divided AFTER has also divided;
  *   - and in it, threads that a branch of AFTER has joined since the last event were divided in BEFORE up to that event, and are not
  *     any more: nobody comes together with those of another iteration;
  *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
@@ -100,7 +100,7 @@ static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *ope
     return *fnvmap_at(&p->threads.answers, key) == 2;
 }
 
-/* At an event, or at a return whose caller sees which threads come back together. */
+/* Fails unless the same threads are together on both sides, at an event or at a return whose caller sees who comes back. */
 static void check_event(Prover *p, const OpenAtEvent *m)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;

@@ -83,7 +83,7 @@ static void remove_left(void)
 
 /* ---- the own one ------------------------------------------------------------------------------------------------ */
 
-/* A signal's handler may call this, too: it makes system calls only. */
+/* A signal handler may call this, because it makes only system calls. */
 static void clean_up(void)
 {
     char name[16 + sizeof extension];

@@ -62,7 +62,7 @@ void bases_mark_phi_args(Bases *s, BitSet *set, u32 value);
 typedef enum BaseReach { REACH_LIVE, REACH_NEAR, REACH_THROUGH_LOOP, REACH_THROUGH_CALL } BaseReach;
 BaseReach bases_reach(const Bases *s, u32 value, u32 n);
 /* Whether more than PTXAS_BASE_NEAR instructions stand between the two, of which `from` comes first in the walk.
- * Instructions of blocks beside the path count, too, since one order or the other puts them in between. */
+ * Instructions of blocks beside the path also count, since one order or the other puts them in between. */
 bool bases_are_distant(const Bases *s, u32 from, u32 to);
 
 /* The operand in `slot` becomes reg, and its offset grows by plus. */

@@ -130,7 +130,7 @@ static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
 }
 
 /* Whether the operands of the value's computation have the same values at the end of b. They do if they were written in b
- * or in a block that dominates it, since a later write above would reach the value, too. */
+ * or in a block that dominates it, since a later write above would also reach the value. */
 static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
 {
     const Bases *s = h->s;

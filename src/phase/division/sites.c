@@ -139,7 +139,7 @@ static bool same_instruction(const Instr *a, const Instr *b)
     return from && from == operand_plain_register(instr_operand(b, 1));
 }
 
-/* A number that is the same for what makes the same; others may have it, too. */
+/* A hash of what an instruction computes: equal for equal computations. */
 static u64 key_of(const Instr *remade, RegId reg, bool is_signed)
 {
     RegId from = remade ? operand_plain_register(instr_operand(remade, 1)) : reg;

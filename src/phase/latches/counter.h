@@ -9,7 +9,7 @@
  *                                                   @p bra LOOP;
  *
  * Sound: in iteration k the register that is compared holds f + k * step, in the width of the comparison. Truncation,
- * sums, differences, products and shifts by constants map residues of 2^n to each other. The counter holds that, too: it
+ * sums, differences, products and shifts by constants map residues of 2^n to each other. This also holds for the counter: it
  * starts at f - step before the loop, and is stepped right before the comparison. So any comparison has the same result.
  * Where the number of iterations is known, a register that the loop steps anyway may serve. It is compared with its last
  * value, which it has in no earlier iteration. */

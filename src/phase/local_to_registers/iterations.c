@@ -263,7 +263,7 @@ static bool may_end(Analyses *an, const LocalLoop *w, const Loop *loop, u32 plac
     return on >= end;
 }
 
-/* Whether the block may be copied. Notes its size, which is added to *size, too. */
+/* Whether the block may be copied. Notes its size, and adds it to *size. */
 static bool may_copy(Analyses *an, LocalLoop *w, u32 place, u32 *size)
 {
     const Block *b = w->as.block[place];

@@ -194,7 +194,7 @@ static void write_out(Combiner *c, Block *b)
     if (b->dead || !taken.truth)
         return;
     /* The next block is then reached without a jump. A chain can be negated at no cost. Other functions are negated only
-     * in front of a join, where any other layout would negate them, too. */
+     * in front of a join, where any other layout would negate them as well. */
     if (branch_target(block_terminator(b)) == b->next &&
         (taken.truth->kind == TRUTH_AND || cfg_pred_count(n->fn, b->next) > 1)) {
         block_swap_successors(b);

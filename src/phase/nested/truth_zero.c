@@ -105,7 +105,7 @@ static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
     return false;
 }
 
-/* Whether merging pays. *equalities becomes true if tests for equality are merged, too. An equality costs as much in a lop3
+/* Whether merging pays. *equalities becomes true if that merges tests for equality. An equality costs as much in a lop3
  * as in a setp, so it only pays beside a plain test, which then costs nothing. */
 static bool worth_it(const Emit *e, const ZeroTests *tests, bool *equalities)
 {

@@ -500,7 +500,8 @@ i64 tail_gain(const Tail *tail)
     return (i64)tail->cost - tail->copies - pressure;
 }
 
-/* Where some cut may pay, shorter ones that cannot are not looked at: nobody asked for them except for remarks. */
+/* The cut that gains most; with a limit, the one of so many items. If the longest may pay, those that cannot are
+ * skipped, since only remarks would need them. */
 static Tail best_cut(Matcher *m, u32 limit)
 {
     Tail best = {.stop = m->stop};
