@@ -30,7 +30,7 @@
 
 /* ---- how a call ends -------------------------------------------------------------------------------------------- */
 
-/* The command at this level of ptxas. */
+/* The command, with this level of optimization for ptxas. */
 static char **command_at_level(Front *front, int level)
 {
     const FrontCommand *asked = &front->asked;
