@@ -28,15 +28,12 @@ JudgeMemory judge_memory(const Analyses *an, Arena *arena)
 
 /* In a function with convergent instructions, the branches that were uniform at the beginning of the phase count as uniform
  * (analysis/convergence.h). In other functions, those at the beginning of an iteration do. */
-ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory, bool explains)
+ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory)
 {
     if (!memory->convergent)
         memory->uniform.bits = 0;
-    return (ThreadJudge){.an = an,
-                         .knobs = knobs,
-                         .scratch = {.seen = marks_new(an->scratch, an->fn->blocks.n)},
-                         .memory = memory,
-                         .explains = explains};
+    return (ThreadJudge){
+        .an = an, .knobs = knobs, .scratch = {.seen = marks_new(an->scratch, an->fn->blocks.n)}, .memory = memory};
 }
 
 static void remember_uniform(ThreadJudge *j)
@@ -330,47 +327,20 @@ static const char *why_block_stays(const ThreadJudge *j, const Candidate *c)
     return NULL;
 }
 
-/* Whether threading c costs more than it saves, however threads come to c->b. Uniformity and waits need not be known then. */
-static bool never_pays(ThreadJudge *j, const Candidate *c) { return why_block_stays(j, c) && why_divergence_costs(j, c); }
-
-/* Whether the threads that come to c->b must still reconverge there. Asks what is found cheaply first. */
-static bool must_reconverge(ThreadJudge *j, const Candidate *c, bool *after_convergent)
-{
-    bool predicated = judge_is_predicated(j, c->b);
-    *after_convergent = convergent_after(j, c->b);
-    if ((predicated && !*after_convergent) || never_pays(j, c))
-        return true;
-    remember_uniform(j);
-    bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->memory->uniform);
-    return (*after_convergent && !converged) || predicated ||
-           (converged ? why_block_stays(j, c) : why_divergence_costs(j, c)) || why_not_sooner(j, c, converged);
-}
-
-/* Why the threads that come to c->b must still reconverge there, by the reason that matters most. */
-static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c)
+/* Why the threads that come to c->b must still reconverge there; NULL: they need not. Asks what is found cheaply first. */
+static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c, bool *after_convergent)
 {
     const char *why = judge_is_predicated(j, c->b) ? judge_predicated : NULL;
-    bool convergent = convergent_after(j, c->b);
-    if (why && !convergent)
+    *after_convergent = convergent_after(j, c->b);
+    if (why && !*after_convergent)
         return why; /* without asking which branches are uniform */
     remember_uniform(j);
     bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->memory->uniform);
-    if (convergent && !converged)
+    if (*after_convergent && !converged)
         return "threads of a warp reconverge there, and a convergent instruction follows";
     if (!why)
-        why = why_not_sooner(j, c, converged);
-    if (why)
-        return why;
-    return converged ? why_block_stays(j, c) : why_divergence_costs(j, c);
-}
-
-/* A remark must not change what is decided: the walks for it are free. */
-static const char *explain(ThreadJudge *j, const Candidate *c)
-{
-    u64 left = reconverge_budget(gate_of(j));
-    const char *why = why_they_reconverge(j, c);
-    reconverge_set_budget(gate_of(j), left);
-    return why ? why : WHY_SOONER;
+        why = converged ? why_block_stays(j, c) : why_divergence_costs(j, c);
+    return why ? why : why_not_sooner(j, c, converged);
 }
 
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent)
@@ -379,9 +349,7 @@ const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_
     const char *why = drop_edges(j, c, budget), *stays = why_accesses_stay(j, c);
     if (!c->decided)
         return why;
-    if (stays || !must_reconverge(j, c, after_convergent))
-        return stays;
-    return j->explains ? explain(j, c) : judge_predicated;
+    return stays ? stays : why_they_reconverge(j, c, after_convergent);
 }
 
 /* ---- branches that always take one edge ------------------------------------------------------------------------------ */

@@ -22,7 +22,6 @@ typedef struct ThreadJudge {
     const Knobs *knobs;
     RegionScratch scratch;
     JudgeMemory *memory;
-    bool explains;        /* somebody reads the reasons */
     ReconvergeGate *gate; /* NULL: not needed yet, and nothing is rewritten yet */
 } ThreadJudge;
 
@@ -41,8 +40,8 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b);
 
 /* The memory of a judge before the first iteration of the phase. The arena must outlive all iterations. */
 JudgeMemory judge_memory(const Analyses *an, Arena *arena);
-/* The judge of one iteration. explains: if not, any reason will do. */
-ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory, bool explains);
+/* The judge of one iteration. */
+ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory);
 /* Computes what any question needs about the function as it is. Call it before the first rewrite. */
 void judge_prepare(ThreadJudge *j);
 /* Frees the gate and all other memory outside the arenas. */

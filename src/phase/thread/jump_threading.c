@@ -296,7 +296,7 @@ PhaseResult phase_jump_threading(Analyses *an, const Knobs *knobs, PhaseRun *run
         return PHASE_UNCHANGED;
     ThreadMemory *memory = memory_of(an, run);
     Threader t = {.an = an, .knobs = knobs, .convergent_sweep = memory->convergent_sweep};
-    t.judge = judge_new(an, knobs, &memory->judge, run->sink->wants_remarks);
+    t.judge = judge_new(an, knobs, &memory->judge);
     bool changed = thread_sweep(run, &t);
     if (!changed && t.deferred) {
         t.convergent_sweep = !t.convergent_sweep;
