@@ -120,14 +120,14 @@ static void list_cases(SwitchPlanner *q)
     q->p->cases = q->case_count;
 }
 
-/* The leaf to which most values lead; of several such leaves, the one whose values begin last. */
+/* The leaf to which most values lead. */
 static u32 find_fallback(const Decision *d)
 {
     u32 best = 0;
     u64 best_size = value_set_size(d->leaves[0].values);
     for (u32 l = 1; l < d->leaf_count; l++) {
         u64 size = value_set_size(d->leaves[l].values);
-        if (size > best_size || (size == best_size && d->leaves[l].values.v[0].lo > d->leaves[best].values.v[0].lo)) {
+        if (size > best_size) {
             best = l;
             best_size = size;
         }
