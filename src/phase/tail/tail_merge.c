@@ -251,7 +251,7 @@ static Between look_between(const Merge *m, const Instr *begin, const DuplicateT
 static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
-    if (succs.n != 1 || ends_leave(m->fn, begin->block))
+    if (succs.n != 1)
         return false;
     Between between = look_between(m, begin, duplicate, duplicates);
     if (between.elsewhere > PTXAS_BREAKS)
