@@ -83,12 +83,67 @@ bool loop_test_runs_towards_bound(const LoopTest *test)
 
 /* ---- how often it runs ----------------------------------------------------------------------------------------------- */
 
+enum {
+    BACK_BLOCKS = 8, /* that are searched before all values are computed */
+    BACK_INSTRS = 64
+};
+
+/* Blocks whose ends some paths come to before they come to the end of the first one, without a write of a register in between. */
+typedef struct Backwards {
+    Block *block[BACK_BLOCKS];
+    u32 n, left; /* instructions that may be looked at */
+} Backwards;
+
+/* Adds the blocks before b. False: they are too many, or b begins the function. */
+static bool go_back(Analyses *an, Backwards *w, const Block *b)
+{
+    if (b == an->fn->entry)
+        return false;
+    for_each_cfg_edge(pred, cfg_preds(an->fn, b)) {
+        u32 k = 0;
+        while (k < w->n && w->block[k] != pred.v->block)
+            k++;
+        if (k == BACK_BLOCKS || !order_reachable(an_order(an), pred.v->block))
+            return false;
+        w->block[k] = pred.v->block;
+        w->n = k == w->n ? k + 1 : w->n;
+    }
+    return true;
+}
+
+static const Instr *last_write_near(Backwards *w, const Block *b, RegId reg)
+{
+    const Instr *i = b->last;
+    while (i && w->left && !(i->kind == INSTR_OP && instr_writes(i, reg))) {
+        w->left--;
+        i = i->prev;
+    }
+    return i;
+}
+
+/* The instruction that gives reg what it holds at the end of `from`; NULL: there is no single one. It often stands near by, or another
+ * one does. Only otherwise are all values computed. */
+static const Instr *last_definition(Analyses *an, Block *from, RegId reg)
+{
+    Backwards w = {.block = {from}, .n = 1, .left = BACK_INSTRS};
+    const Instr *def = NULL;
+    for (u32 k = 0; k < w.n; k++) {
+        const Instr *write = last_write_near(&w, w.block[k], reg);
+        if (!w.left || (!write && !go_back(an, &w, w.block[k])))
+            return ssa_definition(an_ssa(an), ssa_at_end(an_ssa(an), from, reg), reg);
+        if (write && (!instr_kills(write, reg) || (def && def != write)))
+            return NULL;
+        def = write ? write : def;
+    }
+    return def;
+}
+
 bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value)
 {
     Block *from = loop_only_entry(an->fn, loop);
     if (!from || from->id >= an_loops(an)->blocks)
         return false;
-    const Instr *def = ssa_definition(an_ssa(an), ssa_at_end(an_ssa(an), from, reg), reg);
+    const Instr *def = last_definition(an, from, reg);
     if (!def || def->op->opcode != OPC_MOV || def->guard || instr_operand(def, 1)->kind != OPND_IMM)
         return false;
     *value = (u64)instr_operand(def, 1)->value;

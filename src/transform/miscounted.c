@@ -115,9 +115,11 @@ static bool test_is_miscounted(Analyses *an, LoopSums *s, const Loop *loop, cons
     const Instr *end = block_terminator(b);
     Instr *compare = end && end->guard && !branch_table(end) ? local_definition(end, end->guard) : NULL;
     const Block *to = compare ? branch_target(end) : NULL;
-    bool stays = to && loop_contains(an_loops(an), loop, to);
+    bool opposite = (to && loop_contains(an_loops(an), loop, to)) == (end && end->guard_not);
     LoopTest test;
-    return compare && loop_test_read_with(s, compare, stays == end->guard_not, &test) &&
+    if (!compare || (compare->op->cmp == (opposite ? CMP_EQ : CMP_NE)))
+        return false; /* a loop that goes on until two numbers are equal is not read in vain */
+    return loop_test_read_with(s, compare, opposite, &test) &&
            (!loop_test_runs_towards_bound(&test) || asks_large_unsigned(an, loop, &test));
 }
 
