@@ -6,7 +6,7 @@ void phase_count(PhaseRun *run, const char *what, u32 amount) { run->sink->count
 
 u32 phase_line(PhaseRun *run, const Instr *i)
 {
-    return i->text.beg == i->text.end ? 0 : run->sink->line_of(run->sink->user, i->text.beg);
+    return i->text.beg == i->text.end || !run->sink->wants_remarks ? 0 : run->sink->line_of(run->sink->user, i->text.beg);
 }
 
 /* The place of an instruction. One that a phase made has no text: the remark is then about the function. */
