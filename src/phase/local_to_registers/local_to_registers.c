@@ -303,12 +303,16 @@ static bool is_miscounted(Analyses *an, const LocalLoop *w, const BitSet *miscou
     return false;
 }
 
+typedef struct LoopChoice {
+    u32 most; /* instructions that the iterations may take */
+    BitSet miscounted;
+} LoopChoice;
+
 /* Lists the loops that variables stay for, or the outermost loop of `levels` around one, that can be written out. */
-static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, u32 levels, LocalLoops *found)
+static void find_loops(LocalVariables *l, PhaseRun *run, const LoopChoice *choice, u32 levels, LocalLoops *found)
 {
     const Loops *loops = an_loops(l->an);
-    BitSet miscounted = miscounted_loops(l->an), wanted = bitset_new(l->an->scratch, loops->n + 1),
-           taken = bitset_new(l->an->scratch, loops->n + 1);
+    BitSet wanted = bitset_new(l->an->scratch, loops->n + 1), taken = bitset_new(l->an->scratch, loops->n + 1);
     for_each_bit(k, &l->indexing)
         add_around(l->an, &wanted, loops->v[k], levels);
     for_each_bit(k, &wanted) { /* outer loops first */
@@ -317,7 +321,7 @@ static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, u32 levels, L
         LocalLoop w = {0};
         if (is_in_one_of(l->an, &taken, loop))
             continue;
-        if (local_loop_find(l, loop, most, &w, &why) && !is_miscounted(l->an, &w, &miscounted)) {
+        if (local_loop_find(l, loop, choice->most, &w, &why) && !is_miscounted(l->an, &w, &choice->miscounted)) {
             bitset_add(&taken, k);
             vec_push(found, w);
             continue;
@@ -333,8 +337,9 @@ static void find_loops(LocalVariables *l, PhaseRun *run, u32 most, u32 levels, L
 static LocalLoops find_needed_loops(LocalVariables *l, PhaseRun *run, u32 most)
 {
     LocalLoops loops = {0};
+    LoopChoice choice = {most, miscounted_loops(l->an)};
     for (u32 levels = 0; levels <= LEVELS && !loops.n; levels++) {
-        find_loops(l, run, most, levels, &loops);
+        find_loops(l, run, &choice, levels, &loops);
         if (loops.n)
             choose_loops(l, &loops);
     }

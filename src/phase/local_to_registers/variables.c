@@ -153,9 +153,8 @@ static const char *escape(const Instr *i, u32 slot)
  * iterations compute are followed in these only. */
 static void look_at_unknown(LocalVariables *l, const Instr *i, const Operand *o)
 {
-    bool is_defined =
-        !bitset_has(&l->of_iteration, o->id) && ssa_definition(an_ssa(l->an), local_address_value(l, i, o), o->id);
-    if (!l->of_reg[o->id] || is_defined || local_address_held(l, i, o->id))
+    if (!l->of_reg[o->id] || local_address_held(l, i, o->id) ||
+        (!bitset_has(&l->of_iteration, o->id) && ssa_definition(an_ssa(l->an), local_address_value(l, i, o), o->id)))
         return;
     if (l->of_reg[o->id] == LOCAL_SEVERAL)
         keep_all(l, i, "a register may hold the address of one variable or of another");
