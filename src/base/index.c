@@ -2,12 +2,12 @@
 
 #include "base/arena.h"
 
-enum { SLOTS_MIN = 64, SLOTS_LARGE = 1 << 16 };
+enum { SLOTS_MIN = 16, SLOTS_FEW = 64, SLOTS_LARGE = 1 << 16 }; /* few slots grow by four */
 
 void index_grow(HashIndex *x)
 {
     HashIndex old = *x;
-    u32 slots = old.slot ? (old.mask + 1) * 2 : SLOTS_MIN;
+    u32 slots = old.slot ? (old.mask + 1) * (old.mask < SLOTS_FEW ? 4 : 2) : SLOTS_MIN;
     x->slot = mem_zalloc(sizeof *x->slot * slots);
     x->mask = slots - 1;
     x->most = slots < SLOTS_LARGE ? slots / 2 : slots / 4 * 3;

@@ -12,12 +12,15 @@ static inline int sorted_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Sorts n numbers. */
+void sorted_sort(u32 *v, u32 n);
+
 /* Makes a set of v[from .. n-1]: sorts it, and drops duplicates. */
 static inline void sorted_make(VecU32 *v, u32 from)
 {
     if (v->n == from)
         return;
-    qsort(v->v + from, v->n - from, sizeof(u32), sorted_compare);
+    sorted_sort(v->v + from, v->n - from);
     u32 kept = from + 1;
     for (u32 k = from + 1; k < v->n; k++)
         if (v->v[k] != v->v[kept - 1])
