@@ -30,12 +30,6 @@ static bool is_plain_use(const Instr *i, u32 k)
     return operand_plain_register(o) && o->role == ROLE_USE && i->op->known && !op_has(i->op, OPF_ASYNC | OPF_CALL);
 }
 
-void bases_mark(Bases *s, BitSet *set, u32 value)
-{
-    if (value && bitset_add(set, value))
-        vec_push(&s->work, value);
-}
-
 void bases_mark_phi_args(Bases *s, BitSet *set, u32 value)
 {
     const ListedValue *v = &s->listing->values.v[value];

@@ -55,7 +55,12 @@ bool bases_is_fused(const Bases *s, u32 value, const BitSet *needed, u32 most);
 bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);
 
 /* Adds the value to the set, and to the work list if it is new. */
-void bases_mark(Bases *s, BitSet *set, u32 value);
+static inline void bases_mark(Bases *s, BitSet *set, u32 value)
+{
+    if (value && bitset_add(set, value))
+        vec_push(&s->work, value);
+}
+
 void bases_mark_phi_args(Bases *s, BitSet *set, u32 value);
 
 /* What the value would have to stay live through to be read in instruction n. REACH_LIVE: it is live there anyway. */
