@@ -46,6 +46,24 @@ static bool has_rivals(const Order *order, const Block *b)
     return true;
 }
 
+static u32 place_of(const TailCandidate *c, u32 places) { return (u32)(c->key >> 32 ^ c->key ^ c->priority) & (places - 1); }
+
+/* Drops most candidates that have their key alone. */
+static void drop_lonely(Merge *m)
+{
+    u32 places = 64, kept = 0;
+    while (places < 4 * m->candidates.n)
+        places *= 2;
+    u8 *seen = mem_zalloc(places); /* 2: several candidates have the place */
+    for (u32 k = 0; k < m->candidates.n; k++)
+        seen[place_of(&m->candidates.v[k], places)] = seen[place_of(&m->candidates.v[k], places)] ? 2 : 1;
+    for (u32 k = 0; k < m->candidates.n; k++)
+        if (seen[place_of(&m->candidates.v[k], places)] > 1)
+            m->candidates.v[kept++] = m->candidates.v[k];
+    m->candidates.n = kept;
+    mem_free(seen);
+}
+
 void candidates_collect(Merge *m)
 {
     u32 order = 0;
@@ -60,6 +78,7 @@ void candidates_collect(Merge *m)
         if (key)
             vec_push(&m->candidates, ((TailCandidate){b, key, order, (u8)(edges > 2 ? 2 : edges), false}));
     }
+    drop_lonely(m);
 }
 
 static int compare_candidates(const void *a, const void *b)

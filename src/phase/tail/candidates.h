@@ -39,7 +39,7 @@ typedef struct Merge {
     VEC(Splice) splices;
 } Merge;
 
-void candidates_collect(Merge *m);
+void candidates_collect(Merge *m); /* those of which no other one has the key may be left out */
 void candidates_sort(Merge *m); /* candidates that may be merged become neighbours */
 /* Bounds the instructions that are compared in the whole function. */
 void candidates_limit_effort(Merge *m);
