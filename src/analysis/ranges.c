@@ -181,6 +181,29 @@ static Range divided(Opcode opcode, bool is_signed, Range a, Range b)
     return range_unsigned(a.bits, a.lo / b.lo, a.hi / b.lo);
 }
 
+static bool is_full(const Range *r)
+{
+    return r->lo == 0 && r->hi == sem_max(r->bits) && r->least == least_of(r->bits) && r->most == most_of(r->bits);
+}
+
+bool range_binary_says(Opcode opcode, const Range *b)
+{
+    switch (opcode) {
+    case OPC_ADD:
+    case OPC_SUB: return !b || !is_full(b);
+    case OPC_SHL:
+    case OPC_REM:
+    case OPC_DIV: return !b || range_is_constant(b);
+    case OPC_SHR:
+    case OPC_MUL:
+    case OPC_MIN:
+    case OPC_MAX:
+    case OPC_AND:
+    case OPC_OR: return true;
+    default: return false;
+    }
+}
+
 Range range_binary(Opcode opcode, bool is_signed, Range a, Range b)
 {
     switch (opcode) {

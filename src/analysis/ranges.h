@@ -24,6 +24,8 @@ Range range_truncate(Range a, u32 bits);
 
 /* The result of add sub mul(.lo) min max and or shl shr rem div on operands of one width. For shifts b is the amount;
  * other opcodes have the full range. */
+/* Whether the result may be less than the full range if the second operand has this one (NULL: any). */
+bool range_binary_says(Opcode opcode, const Range *b);
 Range range_binary(Opcode opcode, bool is_signed, Range a, Range b);
 
 /* Whether `a cmp b` holds for all values of the ranges, or for none. */

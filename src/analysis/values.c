@@ -350,8 +350,12 @@ static Range range_given(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 d
     if (instr_operands(i) != 3)
         return range_full(bits);
     u32 b_bits = sem->op == OPC_SHL || sem->op == OPC_SHR ? 32 : bits;
-    return range_binary((Opcode)sem->op, sem->is_signed, operand_range(q, point, a, bits, depth),
-                        operand_range(q, point, b, b_bits, depth));
+    if (!range_binary_says((Opcode)sem->op, NULL))
+        return range_full(bits);
+    Range second = operand_range(q, point, b, b_bits, depth);
+    if (!range_binary_says((Opcode)sem->op, &second))
+        return range_full(bits);
+    return range_binary((Opcode)sem->op, sem->is_signed, operand_range(q, point, a, bits, depth), second);
 }
 
 /* The part of r that the comparisons known at the beginning of the block allow; nothing has written reg, which holds v, since. */
