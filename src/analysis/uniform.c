@@ -135,18 +135,37 @@ static void visit(Solver *s, const Instr *i)
             uniform_make_divergent(s, w.reg);
 }
 
-/* Counts what the instruction reads. */
-static void count_reads(Solver *s, const Instr *i)
+/* Counts what the instruction reads. Answers whether a register of that is divergent. */
+static bool count_reads(Solver *s, const Instr *i)
 {
-    if (i->kind != INSTR_OP)
-        return;
+    bool divergent = i->guard && !bitset_has(s->uniform, i->guard);
     if (i->guard)
         s->readers.reads[i->guard]++;
-    if (op_has(i->op, OPF_CARRY_IN))
+    if (op_has(i->op, OPF_CARRY_IN)) {
         s->readers.reads[CARRY_REG]++;
+        divergent |= !bitset_has(s->uniform, CARRY_REG);
+    }
     for_each_slot(o, i)
-        if (slot_is_use(o))
+        if (slot_is_use(o)) {
             s->readers.reads[o->id]++;
+            divergent |= !bitset_has(s->uniform, o->id);
+        }
+    return divergent;
+}
+
+/* Visits an instruction for the first time. Most results are divergent since an operand is. */
+static void visit_first(Solver *s, const Instr *i)
+{
+    bool divergent = count_reads(s, i);
+    s->asks_level = false;
+    if (!divergent || i->op->uniformity != UNI_OPERANDS || i->op->opcode == OPC_MOV || op_has(i->op, OPF_TERMINATOR)) {
+        visit(s, i);
+        if (s->asks_level)
+            vec_push(&s->within_warp, i);
+        return;
+    }
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        uniform_make_divergent(s, w.reg);
 }
 
 static void collect_readers(Solver *s)
@@ -176,13 +195,9 @@ static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 static void visit_all(Solver *s)
 {
     for (u32 p = 0; p < s->order->count; p++)
-        for_each_instr(i, s->order->rpo[p]) {
-            count_reads(s, i);
-            s->asks_level = false;
-            visit(s, i);
-            if (s->asks_level)
-                vec_push(&s->within_warp, i);
-        }
+        for_each_instr(i, s->order->rpo[p])
+            if (i->kind == INSTR_OP)
+                visit_first(s, i);
     s->readers.visited_all = true;
 }
 

@@ -358,8 +358,8 @@ static bool may_remove_decided(const CleanUp *c, const Instr *end)
 static bool fold_constant_condition(CleanUp *c, Block *b)
 {
     Instr *end = block_terminator(b);
-    FactValue truth = known_guard(b);
-    if (truth == FACT_UNKNOWN || !may_remove_decided(c, end))
+    FactValue truth = end && may_remove_decided(c, end) ? known_guard(b) : FACT_UNKNOWN;
+    if (truth == FACT_UNKNOWN)
         return false;
     if (!rewrite(c, "ConditionFolded", b,
                  truth == FACT_TRUE ? "the condition is always true" : "the condition is always false"))
