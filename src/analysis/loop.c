@@ -12,23 +12,25 @@
 /* ---- what a loop writes ------------------------------------------------------------------------------------------- */
 
 typedef struct RegisterWrites {
-    u32 fill, count; /* fill: the number of the filling that the others are of */
     Instr *last;
+    u32 count;
 } RegisterWrites;
 
 struct LoopWrites {
     Arena *arena;
     const Loop *of; /* NULL: nothing is filled in */
     u32 epoch, fill, regs;
-    RegisterWrites *reg; /* by register */
+    u32 *filled;         /* by register: the number of the last filling that found a write of it */
+    RegisterWrites *reg; /* by register, of that filling */
 };
 
 static void note_writes(LoopWrites *w, Instr *i)
 {
     for (RegWalk walk = reg_walk(i); i->kind == INSTR_OP && next_write(&walk);) {
         RegisterWrites *reg = &w->reg[walk.reg];
-        u32 count = reg->fill == w->fill ? reg->count : 0;
-        *reg = (RegisterWrites){w->fill, count + !(count && reg->last == i), i};
+        u32 count = w->filled[walk.reg] == w->fill ? reg->count : 0;
+        *reg = (RegisterWrites){i, count + !(count && reg->last == i)};
+        w->filled[walk.reg] = w->fill;
     }
 }
 
@@ -40,7 +42,8 @@ static void fill_writes(LoopWrites *w, const Loop *loop)
     w->fill++;
     if (w->regs < fn->regs.n) {
         w->regs = fn->regs.n + (w->reg ? fn->regs.n / 2 : 0); /* phases make registers one by one */
-        w->reg = arena_array(w->arena, RegisterWrites, w->regs);
+        w->filled = arena_array(w->arena, u32, w->regs);
+        w->reg = arena_alloc_raw(w->arena, w->regs * sizeof *w->reg);
     }
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k])
@@ -54,7 +57,7 @@ Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes)
     if (w->of != loop || w->epoch != fn->epoch[EPOCH_CODE] || w->regs <= reg)
         fill_writes(w, loop);
     const RegisterWrites *found = &w->reg[reg];
-    bool any = found->fill == w->fill;
+    bool any = w->filled[reg] == w->fill;
     *writes = any ? found->count : 0;
     return any ? found->last : NULL;
 }

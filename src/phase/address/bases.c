@@ -298,7 +298,7 @@ static void find_readers(Bases *s)
 {
     const Listing *listing = s->listing;
     Readers r = {0};
-    s->use_instr = arena_array(&s->arena, u32, listing->uses.n);
+    s->use_instr = arena_alloc_raw(&s->arena, listing->uses.n * sizeof *s->use_instr);
     s->readers = arena_array(&s->arena, u32, s->a->exprs->exprs.n);
     s->stuck = bitset_new(&s->arena, listing->values.n);
     vec_reserve(&r.value, listing->uses.n);
@@ -350,8 +350,8 @@ static void count_places(Bases *s)
     const DomTree *dom = s->listing->dom;
     const Order *order = an_order(s->an);
     u32 walked = 0, ordered = 0;
-    s->walk_place = arena_array(&s->arena, u32, s->listing->instrs.n);
-    s->order_place = arena_array(&s->arena, u32, s->listing->instrs.n);
+    s->walk_place = arena_alloc_raw(&s->arena, 2 * s->listing->instrs.n * sizeof *s->walk_place);
+    s->order_place = s->walk_place + s->listing->instrs.n;
     for (u32 pre = 1; pre <= dom->count; pre++)
         walked = count_places_of(s, dom->by_pre[pre], s->walk_place, walked);
     for (u32 k = 0; k < order->count; k++)

@@ -257,7 +257,7 @@ static bool share_bases(Cbe *c)
     c->last_read = arena_array(arena, u32, values);
     c->head = arena_array(arena, u32, 2 * exprs);
     c->tail = c->head + exprs;
-    c->next = arena_array(arena, u32, 2 * values);
+    c->next = arena_alloc_raw(arena, 2 * values * sizeof *c->next);
     c->prev = c->next + values;
     c->needed = bitset_new(arena, values);
     c->reported = bitset_new(arena, values);

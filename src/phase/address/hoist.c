@@ -25,7 +25,7 @@ AddressHoist hoist_new(Bases *s)
 {
     AddressHoist h = {.s = s};
     h.congruent_to = arena_array(&s->arena, u32, s->a->exprs->exprs.n);
-    h.next_congruent = arena_array(&s->arena, u32, s->listing->values.n);
+    h.next_congruent = arena_alloc_raw(&s->arena, s->listing->values.n * sizeof *h.next_congruent);
     h.moved = bitset_new(&s->arena, s->listing->values.n);
     h.seen = bitset_new(&s->arena, s->fn->blocks.n);
     h.ends = bitset_new(&s->arena, s->fn->blocks.n);

@@ -45,8 +45,12 @@ typedef struct ScopePair {
     ScopeId kept, other;
 } ScopePair;
 
+/* The comparison in which each partner of a register was set; in any other one live_after decides. */
+typedef struct PairEpochs {
+    u32 kept, other;
+} PairEpochs;
+
 typedef struct Pairing {
-    u32 kept_epoch, other_epoch; /* the comparison in which each partner was set; in any other one live_after decides */
     RegId to_other, to_kept;     /* the partner in the other block, or UNPAIRED */
     u32 opened;                  /* for a register of kept: items of the tail when the pair was made */
     const Instr *reader;         /* of kept: the only instruction that reads it, where that is in the tail; or NULL */
@@ -55,7 +59,8 @@ typedef struct Pairing {
 /* The registers that the comparison under way has paired. */
 typedef struct Pairings {
     u32 epoch;        /* number of the comparison */
-    Pairing *pairing; /* by RegId */
+    PairEpochs *set;  /* by RegId */
+    Pairing *pairing; /* by RegId; valid as far as the epochs say */
     VecU32 paired;    /* registers of kept that have an entry */
 } Pairings;
 
@@ -99,14 +104,14 @@ struct Matcher {
 
 static RegId other_of(const Matcher *m, RegId kept)
 {
-    if (m->pairs.pairing[kept].kept_epoch == m->pairs.epoch)
+    if (m->pairs.set[kept].kept == m->pairs.epoch)
         return m->pairs.pairing[kept].to_other;
     return bitset_has(&m->live_after, kept) ? kept : UNPAIRED;
 }
 
 static RegId kept_of(const Matcher *m, RegId other)
 {
-    if (m->pairs.pairing[other].other_epoch == m->pairs.epoch)
+    if (m->pairs.set[other].other == m->pairs.epoch)
         return m->pairs.pairing[other].to_kept;
     return bitset_has(&m->live_after, other) ? other : UNPAIRED;
 }
@@ -133,11 +138,11 @@ static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 
 static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 {
-    if (m->pairs.pairing[kept].kept_epoch != m->pairs.epoch) {
+    if (m->pairs.set[kept].kept != m->pairs.epoch) {
         vec_push(&m->pairs.paired, kept);
         m->pairs.pairing[kept].reader = NULL;
     }
-    m->pairs.pairing[kept].kept_epoch = m->pairs.pairing[other].other_epoch = m->pairs.epoch;
+    m->pairs.set[kept].kept = m->pairs.set[other].other = m->pairs.epoch;
     m->pairs.pairing[kept].to_other = paired ? other : UNPAIRED;
     m->pairs.pairing[other].to_kept = paired ? kept : UNPAIRED;
 }
@@ -238,7 +243,8 @@ Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads)
     m->names = (TailNames){.an = an};
     m->live_after = bitset_new(an->scratch, regs);
     m->late = bitset_new(an->scratch, regs);
-    m->pairs.pairing = arena_array(an->scratch, Pairing, regs);
+    m->pairs.set = arena_array(an->scratch, PairEpochs, regs);
+    m->pairs.pairing = arena_alloc_raw(an->scratch, regs * sizeof *m->pairs.pairing);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
     return m;
 }
@@ -534,8 +540,8 @@ static bool is_packed(const Matcher *m, const Instr *i)
 {
     if (i->kind != INSTR_OP || i->op->opcode != OPC_CVT || i->opnd[0].kind != OPND_REG)
         return false;
-    const Pairing *p = &m->pairs.pairing[i->opnd[0].id];
-    const Instr *reader = p->kept_epoch == m->pairs.epoch ? p->reader : NULL;
+    RegId reg = i->opnd[0].id;
+    const Instr *reader = m->pairs.set[reg].kept == m->pairs.epoch ? m->pairs.pairing[reg].reader : NULL;
     return reader && reader->op->opcode == OPC_MOV && ptxas_pair_cost(i, reader) <= ptxas_cost(reader);
 }
 
