@@ -5,11 +5,10 @@
 #include "target/ptxas.h"
 #include "transform/slice.h"
 
-const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
+const char *body_why_not(Analyses *an, const Block *b, bool explains)
 {
     const Instr *end = block_terminator(b);
     u32 instrs = 0;
-    *cost = 0;
     for_each_instr(i, b) {
         if (i->kind == INSTR_PRAGMA)
             return "the block has a pragma";
@@ -19,9 +18,8 @@ const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
             continue;
         if (BEYOND(BODY, ++instrs > BODY))
             return "the block is too long";
-        *cost += ptxas_cost(i);
         if (i != end && !instr_may_be_copied(i, an->summaries))
-            return arena_printf(an->scratch, "'%s' must not be duplicated", i->op->text->text);
+            return !explains ? "it must not be duplicated" : arena_printf(an->scratch, "'%s' must not be duplicated", i->op->text->text);
     }
     return NULL;
 }

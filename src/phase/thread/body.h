@@ -11,9 +11,8 @@ typedef struct Body {
     u32 n;
 } Body;
 
-/* Why b must not be bypassed, whatever the edge; NULL: it may be. *cost becomes the cost of its instructions, including the
- * terminator. */
-const char *body_why_not(Analyses *an, const Block *b, u32 *cost);
+/* Why b must not be bypassed, whatever the edge; NULL: it may be. explains: somebody reads the reason. */
+const char *body_why_not(Analyses *an, const Block *b, bool explains);
 /* Whether the register is read after an edge to `to`, or to `otherwise`, which may be NULL. */
 bool body_is_live_on(Analyses *an, const Block *to, const Block *otherwise, RegId reg);
 /* Collects, in order, the instructions of b whose results are read where the edge leads, and those that access memory.

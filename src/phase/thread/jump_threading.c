@@ -38,6 +38,7 @@
 #include "ir/inspect.h"
 #include "phase/thread/body.h"
 #include "phase/thread/judge.h"
+#include "target/ptxas.h"
 
 enum { BUDGET = 512 /* the most instructions cloned in a function, in all its rounds: PhaseRun.spent */ };
 
@@ -230,7 +231,6 @@ static void try_block(PhaseRun *run, Threader *t, Block *b)
     Analyses *an = t->an;
     Candidate c;
     bool after_convergent = false;
-    u32 cost;
     if (!decide_ends(an, b))
         return;
     an_compute(an, AN_FACTS);
@@ -240,12 +240,12 @@ static void try_block(PhaseRun *run, Threader *t, Block *b)
         fold_decided(run, t, b);
         return;
     }
-    const char *why = body_why_not(an, b, &cost);
+    const char *why = body_why_not(an, b, run->sink->wants_remarks);
     decide_edges(an, t->knobs, b, why && !run->sink->wants_remarks, &c);
-    c.cost = cost;
     Block *to = agreed_target(&c);
     if (!c.decided || (to && fold(run, t, b, to)))
         return;
+    c.cost = ptxas_block_cost(b, UINT32_MAX);
     if (!why)
         why = judge_why_not(&t->judge, &c, WITHIN(BUDGET, *run->spent < BUDGET) ? BUDGET - *run->spent : 0,
                             &after_convergent);
