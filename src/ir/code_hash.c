@@ -110,8 +110,8 @@ static void add(CodeHash *h, u64 value)
 static void add_operand(CodeHash *h, const Operand *o)
 {
     bool is_block = o->kind == OPND_LABEL || o->kind == OPND_TABLE; /* the edges are hashed instead */
-    add(h, (u64)(is_block ? 0 : o->id) << 32 | (u64)o->kind << 16 | (u64)o->flags << 8 | o->sub);
-    add(h, is_block ? 0 : (u64)o->value);
+    u64 what = (u64)(is_block ? 0 : o->id) << 32 | (u64)o->kind << 16 | (u64)o->flags << 8 | o->sub;
+    add(h, what + (is_block ? 0 : (u64)o->value * FNV_PRIME));
 }
 
 static void add_instr(CodeHash *h, const Instr *i)

@@ -52,6 +52,19 @@ typedef struct TailHoist {
     PairVisitor visitor;
 } TailHoist;
 
+/* Finds writes and registers in flight before the first rewrite. Most functions hoist nothing that has two names, and never need
+ * them. */
+static HoistPass *look_at_function(HoistPass *pass)
+{
+    const Function *fn = pass->an->fn;
+    if (pass->only_write)
+        return pass;
+    pass->only_write = instr_only_writes(pass->an->scratch, fn);
+    pass->in_flight = bitset_new(pass->an->scratch, fn->regs.n);
+    match_find_in_flight(fn, &pass->in_flight);
+    return pass;
+}
+
 /* ---- names: a write makes a pair, which holds for the reads after it ---------------------------------------------- */
 
 static const RegPair *pair_of_taken(const TailHoist *h, RegId reg)
@@ -92,7 +105,7 @@ static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
     return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy(a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
-           !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) && !pair_of_taken(h, other) &&
+           !bitset_has(&look_at_function(h->pass)->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) && !pair_of_taken(h, other) &&
            !pair_of_other(h, taken) && !live_in(an_live(h->an), h->other, taken);
 }
 
@@ -184,7 +197,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
  * instead. */
 static bool has_one_value(const TailHoist *h, const RegPair *pair)
 {
-    return h->pass->only_write[pair->kept] && h->pass->only_write[pair->other];
+    const HoistPass *pass = look_at_function(h->pass);
+    return pass->only_write[pair->kept] && pass->only_write[pair->other];
 }
 
 static i64 copies(const TailHoist *h, u32 from, u32 to)
@@ -429,15 +443,6 @@ static bool find_branch(TailHoist *h, Block *b)
     return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
 }
 
-/* Finds writes and registers in flight before the first rewrite; most functions have nothing to hoist and never need them. */
-static void look_at_function(HoistPass *pass)
-{
-    const Function *fn = pass->an->fn;
-    pass->only_write = instr_only_writes(pass->an->scratch, fn);
-    pass->in_flight = bitset_new(pass->an->scratch, fn->regs.n);
-    match_find_in_flight(fn, &pass->in_flight);
-}
-
 static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
 {
     PhaseRun *run = pass->run;
@@ -446,8 +451,6 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
     h.visitor = (PairVisitor){&h, rate_same, read_same, write_same, NULL};
     if (!find_branch(&h, b))
         return false;
-    if (!pass->only_write)
-        look_at_function(pass);
     ends_loop_test(an_loops(an), h.taken, &h.compare[0]);
     ends_loop_test(an_loops(an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
@@ -456,6 +459,7 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
                                     count == 1 ? "" : "s"))
         return false;
     an_compute(an, AN_LIVE);
+    look_at_function(pass);
     phase_count(run, "InstructionsHoisted", count);
     move_head(&h, count);
     pass->names.edited = true;
