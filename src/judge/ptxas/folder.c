@@ -10,11 +10,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "judge/ptxas/child.h"
 
-enum { ATTEMPTS = 8, RANDOM_LETTERS = 6 };
+enum {
+    ATTEMPTS = 8,
+    RANDOM_LETTERS = 6,
+    SECONDS_TO_LOCK = 60 /* the longest that a busy machine is expected to take from making a folder to locking it */
+};
 
 static const char prefix[] = "ptxopt-", extension[] = ".cubin";
 
@@ -45,17 +50,31 @@ static bool is_our_folder(int parent, const char *name)
            fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-static void remove_files(int fd)
+/* Whether the folder holds cubins of ours, which are removed on request. */
+static bool find_files(int fd, bool remove)
 {
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = again >= 0 ? fdopendir(again) : NULL;
+    bool found = false;
     for (struct dirent *entry; list && (entry = readdir(list));)
-        if (is_our_file(entry->d_name))
-            unlinkat(fd, entry->d_name, 0);
+        if (is_our_file(entry->d_name)) {
+            found = true;
+            if (remove)
+                unlinkat(fd, entry->d_name, 0);
+        }
     if (list)
         closedir(list);
     else if (again >= 0)
         close(again);
+    return found;
+}
+
+/* Whether the folder is so new and empty that its owner may be about to lock it. */
+static bool may_be_in_the_making(int fd)
+{
+    struct stat st;
+    time_t now = time(NULL);
+    return fstat(fd, &st) == 0 && st.st_mtime <= now && now - st.st_mtime < SECONDS_TO_LOCK && !find_files(fd, false);
 }
 
 /* A folder that holds anything else stays. */
@@ -64,8 +83,8 @@ static void remove_if_left(int parent, const char *name)
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        remove_files(fd);
+    if (!may_be_in_the_making(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        find_files(fd, true);
         unlinkat(parent, name, AT_REMOVEDIR);
     }
     close(fd);
