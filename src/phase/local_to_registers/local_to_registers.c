@@ -283,9 +283,11 @@ static bool drop_loops(Analyses *an, const BitSet *without, LocalLoops *loops)
 static void choose_loops(LocalVariables *l, LocalLoops *loops)
 {
     BitSet without = find_gone(l);
-    if (drop_loops(l->an, &without, loops) && drop_loops(l->an, &without, loops))
-        for (; loops->n; loops->n--)
-            local_loop_free(&vec_last(loops));
+    if (!drop_loops(l->an, &without, loops))
+        return;
+    bool unsettled = drop_loops(l->an, &without, loops);
+    for (; unsettled && loops->n; loops->n--)
+        local_loop_free(&vec_last(loops));
 }
 
 static bool is_in_one_of(Analyses *an, const BitSet *places, const Loop *loop)
