@@ -44,8 +44,11 @@ cold() { build slow.ptx "${1:-o}"; runs 3; cmp "${1:-o}" plain; grep -q '"revert
 warm() { build slow.ptx "${1:-o}"; runs 1; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow", "how": "left alone", "why": "[^"]*instructions' log; rm log; }
 entries() { find "${1:-c}" -type f ! -name 'new.*'; }
 of_slow() { grep -l '^slow ' $(entries); }
-# damaged COMMAND: what it makes of the file of a verdict is none, and is mended.
-damaged() { [ -e c ] || cold; f=$(of_slow); eval "$1"; cold; warm; }
+of_text() { grep -l '^# left alone: slow' $(entries); }
+of_kernels() { grep -L '^# of a text' $(entries); }
+forget_texts() { rm -f $(grep -l '^# of a text' $(entries)); }
+# damaged COMMAND [COMMAND]: what it makes of the file of a verdict is none, and is mended. The second one is for verdicts about texts.
+damaged() { [ -e c ] || cold; forget_texts; f=$(of_slow); eval "$1"; cold; warm; rm "$(of_slow)"; f=$(of_text); eval "${2:-$1}"; cold; warm; }
 most_at_once() { awk '/begin/ { now++ } /end/ { now-- } now > most { most = now } END { print most + 0 }' times; }
 
 {
@@ -64,14 +67,14 @@ else
     # ---- what a verdict depends on --------------------------------------------------------------------------------
     case_ 'blanks, comments, line numbers, labels and other files' 'cold; sed "s/^END:/END: \\/\\/ more/; s/    mov/\tmov/" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; build other.ptx a; runs 1
         sed "s/OTHER/\\\$L1/; s/END/\\\$L2/" slow.ptx >l1.ptx; build l1.ptx a; rm calls; sed "s/OTHER/\\\$L7/; s/END/\\\$L9/" slow.ptx >l7.ptx; build l7.ptx a; runs 1'
-    case_ 'a kernel that changes is asked about, and no other one' 'cold; sed "s/add.f32 %f8, %f7, %f2/sub.f32 %f8, %f7, %f2/" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; build other.ptx a; runs 3; [ "$(entries | wc -l)" = 3 ]'
+    case_ 'a kernel that changes is asked about, and no other one' 'cold; sed "s/add.f32 %f8, %f7, %f2/sub.f32 %f8, %f7, %f2/" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; build other.ptx a; runs 3; [ "$(of_kernels | wc -l)" = 3 ]'
     case_ 'so is one whose callee, or a variable of the module, changes' 'sed "s/^.address_size 64/&\n.global .align 4 .u32 v = 1;\n.func f() { .reg .b32 %r<3>; mov.u32 %r1, 1; add.u32 %r2, %r1, 1; st.global.u32 [v], %r2; ret; }/; s/^ *bar.sync 0;/ call f;\n&/" slow.ptx >f.ptx
         build f.ptx a; rm calls; build f.ptx a; runs 1; sed "s/add.u32 %r2, %r1, 1/sub.u32 %r2, %r1, 1/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; build g.ptx a; [ "$(wc -l <calls)" -ge 2 ]; rm calls
         sed "s/u32 v = 1/u32 v = 2/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; build g.ptx a; [ "$(wc -l <calls)" -ge 2 ]'
     case_ 'another target, other options of ptxas, other options of ptxopt' 'cold; timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_90 slow.ptx -o a; runs 3
         timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -maxrregcount=32 -arch=sm_80 slow.ptx -o a; runs 3; timeout 100 ./ptxopt-ptxas --phases=slow-division,slow-root -- ./ptxas -arch=sm_80 slow.ptx -o a; runs 3; warm'
     case_ 'another ptxas under the same name' 'cold; sleep 0.01; echo "# newer" >>ptxas; cold; touch ptxas; cold; warm'
-    case_ 'ptxas is known by its bytes, wherever it is' 'for p in real1 real2; do cp "$REAL" $p; touch -d "2 days ago" $p; ./ptxopt-ptxas --phases=slow-division -- ./$p -arch=sm_80 slow.ptx -o o; entries | wc -l >n.$p; done
+    case_ 'ptxas is known by its bytes, wherever it is' 'for p in real1 real2; do cp "$REAL" $p; touch -d "2 days ago" $p; ./ptxopt-ptxas --phases=slow-division -- ./$p -arch=sm_80 slow.ptx -o o; of_kernels | wc -l >n.$p; done
         [ "$(cat n.real1)" = 2 ]; [ "$(cat n.real2)" = 3 ]; [ "$(grep -h "^# .*real" $(entries) | grep -o "[0-9a-f]*$" | sort -u | wc -l)" = 1 ]'
     case_ 'a ptxas that fails is not remembered' 'FAKE=refuse build slow.ptx o || :; FAKE=crash build slow.ptx o || :; [ ! -e c ]; rm -f calls log; cold; warm'
     case_ 'nor what a ptxas says that lies: machine code of other kernels' 'FAKE=lie build slow.ptx o; rm -f calls log; cold; warm'
@@ -94,17 +97,21 @@ else
     case_ 'so do those about kernels that share a function, of which one is left alone' 'sed "s/^.address_size 64/&\n.func h(.param .u64 a) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; bra A; A: st.global.f32 [%rd1], 0f00000000; ret; }/; s/^ *ret;/ { .param .u64 x; st.param.u64 [x], %rd1; call h, (x); }\n&/" slow.ptx >f.ptx
         shared() { timeout 100 ./ptxopt-ptxas --phases=clean-up,barrier-elim,slow-division -- ./ptxas -arch=sm_80 f.ptx -o $1; }; faulty() { timeout 60 "$BUILD/ptxopt-faulty" --phases=clean-up,barrier-elim,slow-division "$@"; }
         shared a; runs 3; grep -q "reverted.: .{.function.: .h., .how.: .left alone with .slow..,.*}, {.function.: .slow., .how.: .left alone., " log; grep -q "held_back.: 2" log; shared b; runs 1; cmp a b; PTXOPT_CACHE=off shared b; runs 3; cmp a b
-        cat c/*/* >team.tuned; faulty --tuned=team.tuned f.ptx -o o.ptx 2>said; [ ! -s said ]; "$REAL" -arch=sm_80 o.ptx -o b; cmp a b; not cmp -s o.ptx f.ptx; f=$(grep -l "^slow .*made it worse" $(entries)); rm "$f"; shared b; cmp a b; f=$(grep -l "^quick .*not worse" $(entries)); rm "$f"; shared b; cmp a b'
+        cat c/*/* >team.tuned; faulty --tuned=team.tuned f.ptx -o o.ptx 2>said; [ ! -s said ]; "$REAL" -arch=sm_80 o.ptx -o b; cmp a b; not cmp -s o.ptx f.ptx; for v in "^slow .*made it worse" "^quick .*not worse"; do forget_texts; f=$(grep -l "$v" $(entries)); rm "$f"; shared b; cmp a b; done
+        rm calls; for f in $(grep -l "^# of a text" $(entries)); do rm "$f"; shared b; runs 1; cmp a b; [ -e "$f" ]; done'
+    case_ 'a text of which all is known need not be taken apart' 'cold; rm $(grep -l "^slow " $(entries)); warm; better a; rm -f calls; rm $(grep -l "^tails " $(entries)); better b; runs 1; cmp a b; timeout 100 "$BUILD/ptxopt-ptxas" --guard=all -- ./ptxas -arch=sm_80 good.ptx -o b; runs 2; cmp a b
+        rm -r c; timeout 60 ./ptxopt-ptxas --phases=slow-division -- ./ptxas --entry quick -arch=sm_80 slow.ptx -o o; not grep "^# of a text" $(entries)'
     case_ 'a copy that cannot be written, as a team ships it' 'cold; mkdir ship; cp -r c ship; chmod -R a-w ship; PTXOPT_CACHE=$PWD/ship/c; warm; chmod -R u+w ship'
 
     # ---- damage ---------------------------------------------------------------------------------------------------
-    case_ 'a file cut short' 'damaged "for n in 0 1 20 60 90; do head -c \$n \$f >x; cp x \$f; done"; for n in 10 60 100 130; do f=$(of_slow); head -c $n "$f" >x; cp x "$f"; cold; done; warm'
+    case_ 'a file cut short' 'damaged "for n in 0 1 20 60 90; do head -c \$n \$f >x; cp x \$f; done"; for n in 10 60 100 130; do forget_texts; f=$(of_slow); head -c $n "$f" >x; cp x "$f"; cold; done; warm'
     case_ 'garbage' 'damaged "head -c 300 /dev/urandom >\$f"; damaged "tr s x <\$f >x; cp x \$f"'
-    case_ 'a verdict turned round' 'damaged "sed -i s/--disable=all/-O2/ \$f"; damaged "sed -i /disable/d \$f"; damaged "sed -i s/worse:.*/worse:/ \$f"'
+    case_ 'a verdict turned round' 'damaged "sed -i s/--disable=all/-O2/ \$f" "sed -i s/alone:.slow/alone:\ quick/ \$f"; damaged "sed -i /disable/d \$f" "sed -i /alone/d \$f"; damaged "sed -i s/worse:.*/worse:/ \$f" "sed -i s/since:.*/since:/ \$f"'
     case_ 'of another version' 'damaged "sed -i \"1s/remembers/recalls/\" \$f"'
     case_ 'under a name that is not its own' 'damaged "for e in \$(entries); do [ \$e = \$f ] || cp \$e \$f; done"'
-    case_ 'a link, a pipe or a folder in its place' 'cold; f=$(of_slow); mv "$f" kept; ln -s "$PWD/kept" "$f"; cold; [ ! -L "$f" ]; warm; rm "$f"; mkfifo "$f"; cold; warm; rm "$f"; mkdir "$f"; cold; cold; rmdir "$f"; ln -s /dev/zero "$f"; cold; warm'
-    case_ 'a shelf that is a link, and a cache that is a file or a link to nothing' 'cold; d=$(dirname "$(of_slow)"); mv "$d" shelf; ln -s "$PWD/shelf" "$d"; cold; rm -r c; echo x >c; cold; cold; [ "$(cat c)" = x ]; rm c; ln -s nowhere c; cold; cold'
+    case_ 'a link, a pipe or a folder in its place' 'cold; forget_texts; f=$(of_slow); mv "$f" kept; ln -s "$PWD/kept" "$f"; cold; [ ! -L "$f" ]; warm; forget_texts; rm "$f"; mkfifo "$f"; cold; warm; forget_texts; rm "$f"; mkdir "$f"; cold; forget_texts; cold; rmdir "$f"; forget_texts; ln -s /dev/zero "$f"; cold; warm
+        rm "$(of_slow)"; f=$(of_text); rm "$f"; mkdir "$f"; cold; rm "$(of_slow)"; rmdir "$f"; ln -s nowhere "$f"; cold; warm'
+    case_ 'a shelf that is a link, and a cache that is a file or a link to nothing' 'cold; forget_texts; d=$(dirname "$(of_slow)"); mv "$d" shelf; ln -s "$PWD/shelf" "$d"; cold; rm -r c; echo x >c; cold; cold; [ "$(cat c)" = x ]; rm c; ln -s nowhere c; cold; cold'
     case_ 'a cache that is a link to a folder' 'mkdir d; ln -s d c; cold; warm; [ -n "$(entries d)" ]'
     if [ "$(id -u)" = 0 ]; then
         case_ 'of another user: only where PTXOPT_CACHE names it' 'unset PTXOPT_CACHE; cold; chown -R 12345 home/.cache/ptxopt; cold; cold; PTXOPT_CACHE=home/.cache/ptxopt warm; chown 0 home/.cache/ptxopt home/.cache/ptxopt/*; cold; warm
@@ -123,10 +130,10 @@ else
     # ---- many, and time -------------------------------------------------------------------------------------------
     case_ 'ten builds at once' 'for i in 1 2 3 4 5 6 7 8 9 10; do build slow.ptx o$i & done; wait; for i in 1 2 3 4 5 6 7 8 9 10; do cmp o$i plain; done; rm calls log; warm; [ -z "$(find c -name "new.*")" ]'
     case_ 'a cache that is deleted in the middle' '(while [ ! -e stop ]; do rm -rf c || :; done) & for i in 1 2 3 4 5; do build slow.ptx o$i; cmp o$i plain; done; touch stop; wait; rm -rf c calls log; cold; warm'
-    case_ 'a clock that goes back' 'cold; find c -exec touch -d "2100-01-01" {} +; warm; [ -z "$(find c -type f -newermt 2090-01-01)" ]'
+    case_ 'a clock that goes back' 'cold; find c -exec touch -d "2100-01-01" {} +; forget_texts; warm; [ -z "$(find c -type f -newermt 2090-01-01)" ]'
     case_ 'the oldest go first, and those from the future before them' 'cold; for e in $(entries); do d=$(dirname $e); for age in 1 2 3; do echo x >$d/old$age; touch -d "-$age days" $d/old$age; done; echo x >$d/future; touch -d 2100-01-01 $d/future; done
-        d=$(dirname "$(of_slow)"); rm "$(of_slow)"; PTXOPT_CACHE_SIZE=4 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ -e $d/old3 ]; [ ! -e $d/future ]; rm "$(of_slow)"; PTXOPT_CACHE_SIZE=3 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ ! -e $d/old3 ]
-        rm "$(of_slow)"; PTXOPT_CACHE_SIZE=1 build slow.ptx o; [ "$(ls $d | wc -l)" = 1 ]; rm calls log; warm'
+        forget_texts; d=$(dirname "$(of_slow)"); rm "$(of_slow)"; PTXOPT_CACHE_SIZE=4 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ -e $d/old3 ]; [ ! -e $d/future ]; forget_texts; rm "$(of_slow)"; PTXOPT_CACHE_SIZE=3 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ ! -e $d/old3 ]
+        forget_texts; rm "$(of_slow)"; PTXOPT_CACHE_SIZE=1 build slow.ptx o; [ "$(ls $d | wc -l)" = 1 ]; rm calls log; warm'
     case_ 'a size of nothing, and one that makes no sense, of which a warning tells' 'PTXOPT_CACHE_SIZE=0 cold; PTXOPT_CACHE_SIZE=0 cold; [ ! -e c ]; PTXOPT_CACHE_SIZE=-3x cold; PTXOPT_CACHE_SIZE=1e9 warm; for s in -3x 1e9 256M " 4" 99999999999999999999 1048577; do PTXOPT_CACHE_SIZE=$s build slow.ptx o; grep -q "warning.: .PTXOPT_CACHE_SIZE takes megabytes, 0 to 1048576, not .$s.: it is 256" log; rm log; done
         for s in 0 4 1048576 ""; do PTXOPT_CACHE_SIZE=$s build slow.ptx o; not grep -q warning log; done; unset PTXOPT_LOG; PTXOPT_CACHE_SIZE=x build slow.ptx o 2>said; grep -q "ptxas: warning: PTXOPT_CACHE_SIZE" said; PTXOPT_CACHE_SIZE=x "$BUILD/ptxopt" --guard="$REAL" slow.ptx -o o 2>said; grep -q "ptxopt: warning: PTXOPT_CACHE_SIZE" said; PTXOPT_CACHE_SIZE=x PTXOPT_GUARD=off build slow.ptx o 2>said; [ ! -s said ]'
 

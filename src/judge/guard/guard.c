@@ -14,6 +14,8 @@
 
 enum { MOST_ROUNDS = 12, MOST_REVERTS = 2 /* of parts of a group, before all of it */ };
 
+static const char forgotten[] = "what was remembered has been forgotten";
+
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
 /* Forgets the best text. If it is to be delivered, it stays in the caller's files. */
@@ -43,10 +45,8 @@ static bool make_best(Guard *guard)
 static void withhold(Guard *guard, u32 part)
 {
     const char *name = guard->parts.part.v[part].name;
-    Withheld one = {.function = arena_copy(guard->arena, name, strlen(name))};
-    memset(one.phase, true, sizeof one.phase);
     if (!guard->alone[part])
-        vec_push(&guard->options->pipeline.withheld, one);
+        guard_withhold(guard, arena_copy(guard->arena, name, strlen(name)));
     guard->alone[part] = true;
 }
 
@@ -228,32 +228,73 @@ static const char *ask(Guard *guard)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* NULL, or why the original is to be used. */
-static const char *judge_texts(Guard *guard)
+static void begin_groups(Guard *guard)
 {
-    bool made = guard->delivery;
-    for (u32 round = 0; round < MOST_ROUNDS; round++, made = false) {
+    if (guard->reverts)
+        return;
+    guard->reverts = arena_array(guard->arena, u32, guard->parts.groups);
+    guard->alone = arena_array(guard->arena, bool, guard->parts.part.n);
+}
+
+/* Judges the best text by its kernels. NULL, or why the original is to be used. `*again`: something has been left alone. */
+static const char *judge_best(Guard *guard, u64 key, bool *again)
+{
+    Alone before = text_verdict_count(guard);
+    if (!guard_compare(guard, guard->best.text.path))
+        return guard_no_parts;
+    begin_groups(guard);
+    risk_find(guard);
+    bool asks;
+    *again = apply_verdicts(guard, &asks);
+    if (*again && asks)
+        return NULL;
+    const char *trouble = asks ? ask(guard) : NULL;
+    *again |= !trouble && asks && apply_verdicts(guard, &asks);
+    if (!trouble && *again == (text_verdict_count(guard).withheld > before.withheld))
+        text_verdict_add(guard, key, before);
+    return trouble;
+}
+
+/* Leaves alone what is remembered of the best text. */
+static bool recall_best(Guard *guard, u64 key, bool *again)
+{
+    Alone before = text_verdict_count(guard);
+    bool known = text_verdict_apply(guard, key);
+    *again = text_verdict_count(guard).withheld > before.withheld;
+    return known;
+}
+
+/* Judges texts until nothing in one is worse. NULL, or why the original is to be used; `forgotten`: nothing is remembered of a text,
+ * though there was of those before it. */
+static const char *judge_rounds(Guard *guard, bool made, bool recalls)
+{
+    const char *trouble = NULL;
+    bool again = true;
+    for (u32 round = 0; round < MOST_ROUNDS && again && !trouble; round++, made = false) {
         if (!made && !make_best(guard))
             return guard_no_text;
         if (text_equals_file(&guard->best.text, guard->options->input))
             return NULL;
-        if (!guard_compare(guard, guard->best.text.path))
-            return guard_no_parts;
-        if (!guard->reverts) {
-            guard->reverts = arena_array(guard->arena, u32, guard->parts.groups);
-            guard->alone = arena_array(guard->arena, bool, guard->parts.part.n);
-        }
-        risk_find(guard);
-        bool asks, again = apply_verdicts(guard, &asks);
-        if (!again && !asks)
-            return NULL;
-        const char *trouble = again ? NULL : ask(guard);
-        if (trouble)
-            return trouble;
-        if (!again && !apply_verdicts(guard, &asks))
-            return NULL;
+        u64 key = verdict_key_of_texts(guard);
+        bool recalled = recalls && recall_best(guard, key, &again);
+        if (recalls && !recalled && round)
+            return forgotten;
+        if (!recalled)
+            trouble = judge_best(guard, key, &again);
+        recalls = recalled;
     }
-    return "kernels stay worse whatever is left out";
+    return trouble ? trouble : again ? "kernels stay worse whatever is left out" : NULL;
+}
+
+/* NULL, or why the original is to be used. */
+static const char *judge_texts(Guard *guard)
+{
+    const char *trouble = judge_rounds(guard, guard->delivery, true);
+    if (trouble != forgotten)
+        return trouble;
+    vec_clear(&guard->options->pipeline.withheld);
+    vec_clear(&guard->result->held_back);
+    return judge_rounds(guard, false, false);
 }
 
 static void leave_all_alone(Guard *guard)

@@ -30,6 +30,7 @@ typedef struct Guard {
     Cache cache;
     u64 context; /* hash of what is the same for all verdicts of a run */
     u64 rest;    /* parts_hash_rest() of the original; 0: it is not known yet */
+    bool unsure; /* some verdict is not to be remembered */
     VEC(GuardVerdict) verdicts;
 } Guard;
 
@@ -52,6 +53,9 @@ void guard_trim(const Guard *guard, Trial *trial, const bool *wanted);
 /* The change of the function if it is worse in `cubin`, in words, or why that cannot be judged; NULL: it is not worse. */
 const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cubin);
 
+/* Leaves a function alone. The name stays. */
+void guard_withhold(const Guard *guard, const char *name);
+
 /* Puts what is done about a function that is worse into the result. */
 void guard_hold_back(Guard *guard, const char *name, const char *how, const char *why);
 
@@ -59,17 +63,35 @@ void guard_hold_back(Guard *guard, const char *name, const char *how, const char
 
 /* Finds out which of the groups that changed are at risk of being worse. */
 void risk_find(Guard *guard);
+/* Whether the record may say that some are not. */
+bool risk_is_of_record(const Options *options);
 
 /* ---- verdicts (verdict.c) ---- */
 
 /* Opens the cache, and hashes what ptxas, its options and this program are. */
 void verdict_begin(Guard *guard);
+/* A key of what decides whether ptxas is asked about kernels of the two texts, and what about; 0: nothing is to be remembered of
+ * them. Decisions of --tuned would have to be in it, too. */
+u64 verdict_key_of_texts(const Guard *guard);
 /* The verdict about a group that changed; NULL: none is known. */
 const GuardVerdict *verdict_find(Guard *guard, u32 group);
 /* Keeps what ptxas has just said of it, beyond this run if it is `sure`. `why` is GuardVerdict's. */
 void verdict_add(Guard *guard, u32 group, const char **why, bool sure);
 /* By part: marks what a verdict leaves alone: what got worse, and what that may call. */
 void verdict_mark_alone(const Guard *guard, const GuardVerdict *verdict, bool *alone);
+
+/* ---- verdicts about texts (text_verdict.c) ---- */
+
+/* How much is left alone. */
+typedef struct Alone {
+    u32 withheld, held_back;
+} Alone;
+Alone text_verdict_count(const Guard *guard);
+
+/* Leaves alone what all verdicts about the text of that key did; false: they are not remembered. */
+bool text_verdict_apply(Guard *guard, u64 key);
+/* Remembers what they have left alone since `before`. */
+void text_verdict_add(const Guard *guard, u64 key, Alone before);
 
 /* ---- the search (search.c) ---- */
 

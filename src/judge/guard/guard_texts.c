@@ -81,6 +81,13 @@ const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cu
     return judgement.worse ? worse_describe(guard->arena, &judgement) : NULL;
 }
 
+void guard_withhold(const Guard *guard, const char *name)
+{
+    Withheld one = {.function = name};
+    memset(one.phase, true, sizeof one.phase);
+    vec_push(&guard->options->pipeline.withheld, one);
+}
+
 void guard_hold_back(Guard *guard, const char *name, const char *how, const char *why)
 {
     HeldBack one = {arena_copy(guard->arena, name, strlen(name)), how, why};

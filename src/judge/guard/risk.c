@@ -27,7 +27,7 @@ static bool has_good_record(const char *phase)
 }
 
 /* The record is of the phases as they are called by default. */
-static bool is_of_record(const Options *options)
+bool risk_is_of_record(const Options *options)
 {
     const PipelineConfig *config = &options->pipeline;
     return config->level == 2 && !options->phases && !config->tuned.n && !config->ignore_exits &&
@@ -48,7 +48,7 @@ static void take_rewrite(Guard *guard, const char *phase, const char *name, bool
 void risk_find(Guard *guard)
 {
     const Parts *parts = &guard->parts;
-    bool *known = arena_array(guard->arena, bool, parts->part.n), of_record = is_of_record(guard->options);
+    bool *known = arena_array(guard->arena, bool, parts->part.n), of_record = risk_is_of_record(guard->options);
     size_t bytes = 0;
     char *lines = of_record && guard->rewrites.fd >= 0 ? scratch_read(&guard->rewrites, &bytes) : NULL, *saved = NULL;
     guard->risky = arena_array(guard->arena, bool, parts->groups);

@@ -95,6 +95,23 @@ void verdict_begin(Guard *guard)
             guard->context = hash_word(guard->context, command->argv[i]);
 }
 
+u64 verdict_key_of_texts(const Guard *guard)
+{
+    if (!guard->cache.folder || guard->options->pipeline.tuned.n)
+        return 0;
+    Str old = {NULL, 0}, lines = {NULL, 0}, new = {NULL, 0};
+    const bool read = source_read(guard_path_of(guard, &guard->original), &old) && source_read(guard->best.text.path, &new) &&
+                      guard->rewrites.fd >= 0 && source_read(guard->rewrites.path, &lines);
+    const u64 numbers[] = {hash_fast(old), hash_fast(new), hash_fast(lines), risk_is_of_record(guard->options)};
+    u64 key = hash_word(guard->context, "texts");
+    for (u32 i = 0; i < COUNT_OF(numbers); i++)
+        key = hash_number(key, numbers[i]);
+    source_free(&old);
+    source_free(&new);
+    source_free(&lines);
+    return read ? key : 0;
+}
+
 /* The options of --tuned that made the function, levers among them; NULL: the command line made it. */
 static const char *tuned_words(Guard *guard, u32 part)
 {
@@ -215,6 +232,7 @@ void verdict_add(Guard *guard, u32 group, const char **why, bool sure)
 {
     GuardVerdict verdict = {key_of(guard, group), why};
     vec_push(&guard->verdicts, verdict);
+    guard->unsure |= !sure;
     if (sure)
         cache_put(&guard->cache, verdict.key, write_verdict(guard, group, &verdict));
 }

@@ -274,10 +274,16 @@ void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count)
 
 bool trial_assembled(const Trial *trial) { return ended_well(trial) && trial->path; }
 
+static bool has_size_of(const Scratch *written, const char *path)
+{
+    struct stat a, b;
+    return fstat(written->fd, &a) == 0 && stat(path, &b) == 0 && (!S_ISREG(b.st_mode) || a.st_size == b.st_size);
+}
+
 bool text_equals_file(const Scratch *written, const char *path)
 {
     size_t bytes = 0;
-    char *made = scratch_read(written, &bytes);
+    char *made = has_size_of(written, path) ? scratch_read(written, &bytes) : NULL;
     Str text = {NULL, 0};
     bool same = made && source_read(path, &text) && text.len == bytes && memcmp(text.p, made, bytes) == 0;
     source_free(&text);
