@@ -592,6 +592,82 @@ static void split_loop(void **state)
     assert_int_equal(j.moved.unrolled, 1);
 }
 
+/* ---- shares of a loop's iterations -------------------------------------------------------------------------------- */
+
+/* The loops that one loop became, each by how many of its iterations one of theirs does; 0: there are no more. */
+typedef struct Shape {
+    unsigned loops[4];
+    bool has_tests; /* those loops after the first one test what the first one does not */
+} Shape;
+
+static const Shape shapes[] = {
+    {{1}, false},      {{4, 1}, false},   {{1, 1}, false}, {{1, 1, 1}, false}, {{1, 4, 1}, false},    {{8, 4, 1}, false},
+    {{4, 1, 1}, true}, {{1, 1, 1}, true}, {{2, 2}, false}, {{1, 2, 1}, true},  {{4, 1, 4, 1}, false},
+};
+
+/* Appends the loops of a shape: units of sixty cycles each, beside which branches hardly count. */
+static void add_shape(Written *w, const Shape *shape)
+{
+    for (int loop = 0; loop < 4 && shape->loops[loop]; loop++) {
+        size_t first = w->count;
+        for (unsigned k = 0; k < shape->loops[loop]; k++) {
+            bool tests = shape->has_tests && loop == 2;
+            put(w, LOAD(15));
+            put(w, tests ? MADE(0x220, MADE_ALWAYS, 15, 0) : FFMA(15));
+            put(w, tests ? MADE(0x221, MADE_ALWAYS, 15, 0) : ALU(15));
+            put(w, STORE(15));
+        }
+        branch_to(w, first);
+    }
+}
+
+/* What stands around the loops of a shape. */
+typedef enum Nest { ALONE, IN_A_LOOP, IN_TWO_VERSIONS, IN_TWO_PARTS, NESTS } Nest;
+
+/* In a loop there is an outer one. In two versions it is there twice, behind one another; in two parts one iteration of it does two. */
+static void write_nest(Written *w, const Shape *shape, Nest nest)
+{
+    int outer = nest == IN_TWO_VERSIONS ? 2 : 1, inner = nest == IN_TWO_PARTS ? 2 : 1;
+    for (int k = 0; k < outer; k++) {
+        size_t first = w->count;
+        for (int i = 0; i < inner && nest; i++)
+            put(w, SHUFFLE(1));
+        for (int i = 0; i < inner; i++)
+            add_shape(w, shape);
+        if (nest)
+            branch_to(w, first);
+    }
+    put(w, LEAVE);
+}
+
+static void assert_same_time(const Written *one, const Written *other)
+{
+    MadeKernel before = kernel_of(one), after = kernel_of(other);
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    double ratio = forth.moved.cycles[1] / forth.moved.cycles[0], inverse = back.moved.cycles[0] / back.moved.cycles[1];
+    if (ratio < 0.95 || ratio > 1.05 || ratio > 1.001 * inverse || inverse > 1.001 * ratio)
+        print_message("cycles times %.3f, and from the other side %.3f\n", ratio, inverse);
+    assert_true(ratio > 0.95 && ratio < 1.05);
+    assert_true(ratio < 1.001 * inverse && inverse < 1.001 * ratio);
+}
+
+/* Whatever a loop is split into, all parts together do its work: copies behind a test, three parts of the range, an unrolled part with
+ * a loop for what remains. So it is whether it stands alone or in another loop that is split itself. */
+static void parts_share_iterations(void **state)
+{
+    (void)state;
+    for (Nest nest = ALONE; nest < NESTS; nest++)
+        for (size_t a = 0; a < COUNT_OF(shapes); a++)
+            for (size_t b = 0; b < COUNT_OF(shapes); b++) {
+                if (nest > IN_A_LOOP && a && a != b)
+                    continue; /* nobody can tell which of two loops that are alike became which */
+                Written one = {0}, other = {0};
+                write_nest(&one, &shapes[a], nest == ALONE ? ALONE : IN_A_LOOP);
+                write_nest(&other, &shapes[b], nest);
+                assert_same_time(&one, &other);
+            }
+}
+
 /* Two iterations are peeled off the loop, of the others ten are one: they are not counted twice. */
 static void peeled_loop(void **state)
 {
@@ -1068,6 +1144,7 @@ int main(void)
         cmocka_unit_test(nested_rounds_written_out),
         cmocka_unit_test(rounds_in_unrolled_loop),
         cmocka_unit_test(split_loop),
+        cmocka_unit_test(parts_share_iterations),
         cmocka_unit_test(peeled_loop),
         cmocka_unit_test(unrolled_short_loop),
         cmocka_unit_test(loop_that_gathers_lanes),

@@ -1,6 +1,8 @@
 #include "judge/machine/match.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NONE = SASS_NONE, NEIGHBOUR_PASSES = 2, HALF = 2 };
 
@@ -166,6 +168,29 @@ static void pair_neighbours(MatchSide *old, MatchSide *new)
     }
 }
 
+static int *copy_mates(Arena *arena, const MatchSide *side)
+{
+    int *mate = arena_array(arena, int, side->code->block_count);
+    memcpy(mate, side->mate, side->code->block_count * sizeof *mate);
+    return mate;
+}
+
+/* Pairs the neighbours that go together whichever version is asked first. */
+static void pair_agreed_neighbours(Arena *arena, MatchSide *old, MatchSide *new)
+{
+    int *old_mates = copy_mates(arena, old), *new_mates = copy_mates(arena, new);
+    pair_neighbours(old, new);
+    int *found = old->mate;
+    old->mate = old_mates;
+    new->mate = new_mates;
+    pair_neighbours(new, old);
+    for (int b = 0; b < old->code->block_count; b++)
+        if (old->mate[b] != NONE && old->mate[b] != found[b]) {
+            new->mate[old->mate[b]] = NONE;
+            old->mate[b] = NONE;
+        }
+}
+
 /* ---- frequencies -------------------------------------------------------------------------------------------------- */
 
 static MatchSide make_side(Arena *arena, const SassCode *code, const Iterations *iterations, size_t part)
@@ -188,56 +213,68 @@ static bool is_header(const SassCode *code, int block)
 
 /* How much more often than estimated the matched blocks of a loop run. Those in no loop inside it count, or else all; 0
  * where it has none. */
-static double loop_scale(const MatchSide *new, int loop, const double *was, const double *estimate)
+static double loop_scale(const MatchSide *side, int loop, const double *estimate, const double *runs)
 {
-    const SassCode *code = new->code;
-    double runs[2] = {0}, estimated[2] = {0}; /* of the blocks in no loop inside it, and of all */
+    const SassCode *code = side->code;
+    double sum[2] = {0}, estimated[2] = {0}; /* of the blocks in no loop inside it, and of all */
     for (int b = 0; b < code->block_count; b++)
-        if (new->mate[b] != NONE && estimate[b] > 0 && sass_is_inside(code, code->blocks[b].loop, loop))
+        if (side->mate[b] != NONE && estimate[b] > 0 && sass_is_inside(code, code->blocks[b].loop, loop))
             for (int all = code->blocks[b].loop != loop; all < 2; all++) {
-                runs[all] += was[new->mate[b]];
+                sum[all] += runs[b];
                 estimated[all] += estimate[b];
             }
     int all = !estimated[0];
-    return estimated[all] > 0 ? runs[all] / estimated[all] : 0;
+    return estimated[all] > 0 ? sum[all] / estimated[all] : 0;
 }
 
 /* Visits blocks in an order in which dominators come first. The header of a loop that only one version has runs as often as
  * what the loop has from the other one. Its dominator, which is outside, does not tell. */
-static void carry_over(const MatchSide *new, const double *was, double *is)
+static void carry_over(const MatchSide *side, const double *estimate, double *runs)
 {
-    const SassCode *code = new->code;
-    Arena arena = {0};
-    double *estimate = arena_array(&arena, double, code->block_count);
-    for (int b = 0; b < code->block_count; b++)
-        estimate[b] = is[b];
+    const SassCode *code = side->code;
     for (int i = 0; i < code->reachable; i++) {
         int block = code->by_order[i], above = code->blocks[block].dominator;
         double scale = 0;
-        if (new->mate[block] == NONE && is_header(code, block))
-            scale = loop_scale(new, code->blocks[block].loop, was, estimate);
-        if (new->mate[block] != NONE)
-            is[block] = was[new->mate[block]];
-        else if (scale > 0)
-            is[block] = estimate[block] * scale;
+        if (side->mate[block] != NONE)
+            continue;
+        if (is_header(code, block))
+            scale = loop_scale(side, code->blocks[block].loop, estimate, runs);
+        if (scale > 0)
+            runs[block] = estimate[block] * scale;
         else if (above != block && estimate[above] > 0)
-            is[block] = estimate[block] / estimate[above] * is[above];
+            runs[block] = estimate[block] / estimate[above] * runs[above];
     }
+}
+
+/* Blocks that are the same run as often in both versions: the geometric mean of both estimates, so that it does not matter which
+ * version is the first one. */
+static void agree(const MatchSide *old, const MatchSide *new, double *was, double *is)
+{
+    Arena arena = {0};
+    size_t blocks[2] = {old->code->block_count, new->code->block_count};
+    double *old_estimate = arena_array(&arena, double, blocks[0]), *new_estimate = arena_array(&arena, double, blocks[1]);
+    memcpy(old_estimate, was, blocks[0] * sizeof *was);
+    memcpy(new_estimate, is, blocks[1] * sizeof *is);
+    for (size_t b = 0; b < blocks[0]; b++)
+        if (old->mate[b] != NONE)
+            was[b] = is[old->mate[b]] = sqrt(was[b] * is[old->mate[b]]);
+    carry_over(old, old_estimate, was);
+    carry_over(new, new_estimate, is);
     arena_free(&arena);
 }
 
-static void match_part(MatchSide *old, MatchSide *new, Arena *arena, const double *was, double *is)
+static void match_part(MatchSide *old, MatchSide *new, Arena *arena, double *was, double *is)
 {
     pair_alike(arena, old, new, EXACT, true);
     pair_alike(arena, old, new, ROUGH, true);
     pair_alike(arena, old, new, EXACT, false);
     pair_alike(arena, old, new, ROUGH, false);
-    pair_neighbours(old, new);
-    carry_over(new, was, is);
+    pair_agreed_neighbours(arena, old, new);
+    agree(old, new, was, is);
 }
 
 void match_frequencies(const Unit *before, const Unit *after, const Iterations *old, const Iterations *new,
-                       const Frequencies *was, Frequencies *is)
+                       Frequencies *was, Frequencies *is)
 {
     for (size_t p = 0; p < before->count; p++) {
         Arena arena = {0};

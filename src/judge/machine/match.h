@@ -9,9 +9,9 @@
 
 #include "judge/machine/unroll.h"
 
-/* Changes the frequencies of `after`, which were estimated alone. A block that is matched runs as often as its like in
- * `before`. Any other one keeps its estimated ratio to its closest dominator. */
+/* Changes the frequencies, which were estimated alone. Two blocks that are matched run as often as the estimates say in the mean. Any
+ * other one keeps its estimated ratio to its closest dominator. */
 void match_frequencies(const Unit *before, const Unit *after, const Iterations *old, const Iterations *new,
-                       const Frequencies *was, Frequencies *is);
+                       Frequencies *was, Frequencies *is);
 
 #endif

@@ -1,32 +1,13 @@
-#include "judge/machine/unroll.h"
-
 #include <string.h>
 
-enum { NONE = SASS_NONE, ALONE = -2, MOST_COPIES = 1024 };
+#include "judge/machine/unroll_inside.h"
 
 /* The classes that unrolling multiplies, and that other changes seldom touch. */
 static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,     SASS_LDG, SASS_STG,
                                          SASS_LDS, SASS_STS, SASS_BAR, SASS_LDGSTS, SASS_ATOM};
-enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD = 3 };
 
-/* The work of a loop, or of a whole part, without the loops inside. */
-typedef struct Work {
-    unsigned of[WORK_CLASSES], all, instructions;
-    unsigned inner;       /* loops directly inside */
-    uint64_t code;        /* of all keys together */
-    unsigned size;        /* instructions that do more than direct control */
-    uint16_t *operations; /* how many of each */
-    uint16_t *kept;       /* those of them that every copy of the work has */
-} Work;
-
-typedef struct Side {
-    const SassCode *code;
-    double *iterations, *rounds;
-    Work *work; /* by loop; then what stands in no loop */
-    int *mate; /* by loop: the one that does the same in the other version, NONE; ALONE: it waits for lanes, and has none */
-    unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
-    bool *gone;       /* by loop: no loop of the other version was made of it, or it of one */
-} Side;
+enum { FIRST_ACCESS = 1 };
+_Static_assert(sizeof work_classes / sizeof *work_classes == WORK_CLASSES, "one count a class");
 
 static void add_work(Work *work, const SassLoop *loop, int sign)
 {
@@ -67,7 +48,7 @@ static void add_operations(Work *work, const SassCode *code, const SassBlock *bl
     }
 }
 
-static Side make_side(Arena *arena, const SassCode *code, Iterations *iterations, size_t part)
+static Side make_side(Arena *arena, const SassCode *code, Iterations *iterations, size_t part, int first)
 {
     size_t count = code->loop_count;
     Side side = {code,
@@ -76,12 +57,18 @@ static Side make_side(Arena *arena, const SassCode *code, Iterations *iterations
                  arena_array(arena, Work, count + 1),
                  arena_array(arena, int, count),
                  arena_array(arena, unsigned, count),
-                 arena_array(arena, bool, count)};
+                 arena_array(arena, bool, count),
+                 first,
+                 arena_array(arena, int, count),
+                 arena_array(arena, double, count),
+                 arena_array(arena, int, count),
+                 arena_array(arena, double, count)};
     for (size_t l = 0; l <= count; l++) {
         side.work[l].operations = arena_array(arena, uint16_t, SASS_OPERATIONS);
         side.work[l].kept = arena_array(arena, uint16_t, SASS_OPERATIONS);
     }
     for (size_t l = 0; l < count; l++) {
+        side.beside[l] = NONE;
         side.mate[l] = code->loops[l].gathers ? ALONE : NONE;
         add_work(&side.work[l], &code->loops[l], 1);
         if (code->loops[l].parent != NONE) {
@@ -115,7 +102,22 @@ static bool same_code(const Work *a, const Work *b) { return a->size > 0 && a->s
 static bool nearly_same(const Work *a, const Work *b) { return common(a, b) >= 95; }
 static bool mostly_same(const Work *a, const Work *b) { return common(a, b) >= 75; }
 
+/* In another depth, what holds loops does not become what holds none. */
+static bool mostly_same_nest(const Work *a, const Work *b) { return mostly_same(a, b) && !a->inner == !b->inner; }
+
 static bool same_work(const Work *a, const Work *b) { return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0; }
+
+/* The same accesses, barriers and matrix products. Without a test inside, a product and a sum may have become one operation. */
+static bool same_accesses(const Work *a, const Work *b)
+{
+    unsigned all = 0;
+    for (int c = FIRST_ACCESS; c < WORK_CLASSES; c++) {
+        if (a->of[c] != b->of[c])
+            return false;
+        all += a->of[c];
+    }
+    return all > 0;
+}
 
 static bool alike(const Work *a, const Work *b)
 {
@@ -209,6 +211,18 @@ static unsigned multiple(const Work *one, const Work *many)
     return copies >= 2 && !lacks_loops(one, many, copies) && !denies_copies(one, many, copies) ? copies : 0;
 }
 
+/* How many copies of the accesses of `one` make those of `many`, exactly; 0 where it is no multiple. */
+static unsigned multiple_of_accesses(const Work *one, const Work *many)
+{
+    unsigned copies = 0;
+    for (int c = FIRST_ACCESS; c < WORK_CLASSES && !copies; c++)
+        copies = one->of[c] ? many->of[c] / one->of[c] : 0;
+    for (int c = FIRST_ACCESS; c < WORK_CLASSES; c++)
+        if (many->of[c] != copies * one->of[c])
+            return 0;
+    return copies >= 2 && !many->inner ? copies : 0;
+}
+
 /* Whether `many` holds each class a whole number of times as often, or nearly. */
 static bool is_exact_multiple(const Work *one, const Work *many)
 {
@@ -227,6 +241,27 @@ static bool alike_once(const Work *a, const Work *b)
     return alike(a, b) && (!a->all || !b->all || (!is_exact_multiple(a, b) && !is_exact_multiple(b, a)));
 }
 
+static unsigned copies_in(const Work *one, const Work *many)
+{
+    unsigned copies = multiple(one, many);
+    return copies ? copies : multiple_of_accesses(one, many);
+}
+
+/* One of the two is the other one without its tests: it does nothing else, and at least half of it, but not as copies. */
+static bool same_without_tests(const Work *a, const Work *b)
+{
+    const Work *less = a->size < b->size ? a : b, *more = a->size < b->size ? b : a;
+    unsigned shared = 0;
+    if (a->inner || b->inner || 2 * less->size < more->size || !a->all != !b->all)
+        return false;
+    for (int c = FIRST_ACCESS; c < WORK_CLASSES; c++)
+        if (less->of[c] > more->of[c] || 2 * less->of[c] < more->of[c])
+            return false;
+    for (int o = 0; o < SASS_OPERATIONS; o++)
+        shared += less->operations[o] < more->operations[o] ? less->operations[o] : more->operations[o];
+    return 4 * shared >= 3 * less->size && !copies_in(less, more);
+}
+
 /* Pairs each loop with the one in its place, if the loops of both versions are nested alike, in the same order. A loop that
  * is a multiple of the other is not paired. What a loop does changes more often than another loop comes there. */
 static void pair_places(Side *old, Side *new)
@@ -243,29 +278,87 @@ static void pair_places(Side *old, Side *new)
             old->mate[i] = new->mate[i] = (int)i;
 }
 
-/* The loops around two that go together do so too, in the same depth: what stands in one beside the inner loop may have changed. */
-static void pair_parents(Side *old, Side *new)
+/* Whether a loop has a mate, or was made of one, or one of it. */
+static bool is_known(const Side *side, const Side *other, size_t loop)
 {
-    for (size_t i = old->code->loop_count; i-- > 0;) {
-        int k = old->mate[i];
-        int around = old->code->loops[i].parent;
-        int other = k < 0 || new->mate[k] != (int)i ? NONE : new->code->loops[k].parent;
-        if (around == NONE || other == NONE || old->mate[around] != NONE || new->mate[other] != NONE ||
-            old->code->loops[around].depth != new->code->loops[other].depth)
+    return side->mate[loop] != NONE || side->beside[loop] != NONE || unroll_is_original(other, loop);
+}
+
+/* The only loop in a place that has no mate, and of which none was made; NONE: there is none, or more than one. */
+static int only_one_left(const Side *side, const Side *other, int place)
+{
+    int only = NONE;
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        if (side->code->loops[i].parent == place && !is_known(side, other, i)) {
+            if (only != NONE)
+                return NONE;
+            only = (int)i;
+        }
+    return only;
+}
+
+/* The only loops that are left in the same place of both versions go together, unless one is a multiple of the other. */
+static void pair_last(Side *old, Side *new)
+{
+    for (int place = NONE; place < (int)old->code->loop_count; place++) {
+        int same = place == NONE ? NONE : old->mate[place];
+        if (place != NONE && (same < 0 || new->mate[same] != place))
             continue;
-        old->mate[around] = other;
-        new->mate[other] = around;
+        int was = only_one_left(old, new, place), is = only_one_left(new, old, same);
+        if (was != NONE && is != NONE && !multiple(&old->work[was], &new->work[is]) &&
+            !multiple(&new->work[is], &old->work[was])) {
+            old->mate[was] = is;
+            new->mate[is] = was;
+        }
     }
 }
 
-/* Loops of `side` without a mate that are multiples of a loop of the other version, which is not unrolled itself. */
-static void find_unrolled(Side *side, Side *other)
+/* How many loops directly inside `loop` go together with one directly inside `twin`. */
+static unsigned count_pairs_inside(const Side *side, int loop, const Side *other, int twin)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        if (side->code->loops[i].parent == loop && side->mate[i] >= 0 && other->mate[side->mate[i]] == (int)i)
+            count += other->code->loops[side->mate[i]].parent == twin;
+    return count;
+}
+
+/* The loop of the same depth without a mate that has most in common with this one in what stands inside; NONE: nothing has. */
+static int most_pairs_inside(const Side *side, int loop, const Side *other)
+{
+    int best = NONE;
+    unsigned most = 0;
+    for (size_t k = 0; k < other->code->loop_count; k++) {
+        bool may =
+            other->mate[k] == NONE && other->work[k].inner && other->code->loops[k].depth == side->code->loops[loop].depth;
+        unsigned count = may ? count_pairs_inside(side, loop, other, (int)k) : 0;
+        if (count > most) {
+            most = count;
+            best = (int)k;
+        }
+    }
+    return best;
+}
+
+/* The loops around those that go together do so too: what stands in one beside the inner loops may have changed. */
+static void pair_parents(Side *old, Side *new)
+{
+    for (size_t i = old->code->loop_count; i-- > 0;) {
+        int best = old->mate[i] == NONE && old->work[i].inner ? most_pairs_inside(old, (int)i, new) : NONE;
+        if (best != NONE && most_pairs_inside(new, best, old) == (int)i) {
+            old->mate[i] = best;
+            new->mate[best] = (int)i;
+        }
+    }
+}
+
+/* Loops of `side` without a mate that are multiples of a loop of the other version. */
+static void find_unrolled(Side *side, Side *other, unsigned (*times)(const Work *one, const Work *many))
 {
     for (size_t i = 0; i < side->code->loop_count; i++) {
         for (size_t k = 0; k < other->code->loop_count && side->mate[i] == NONE && !side->copies[i]; k++) {
-            unsigned copies = multiple(&other->work[k], &side->work[i]);
-            if (!copies || other->code->loops[k].depth != side->code->loops[i].depth || other->copies[k] ||
-                other->mate[k] == ALONE)
+            unsigned copies = times(&other->work[k], &side->work[i]);
+            if (!copies || other->code->loops[k].depth != side->code->loops[i].depth || other->mate[k] == ALONE)
                 continue;
             side->copies[i] = copies;
             side->mate[i] = (int)k;
@@ -273,186 +366,94 @@ static void find_unrolled(Side *side, Side *other)
     }
 }
 
+/* Whether a loop was made of `inner` of the other version, in one made of the loop around that. */
+static bool is_in_place(const Side *side, const Side *other, size_t loop, int inner)
+{
+    int around = side->code->loops[loop].parent, from = other->code->loops[inner].parent;
+    return side->mate[loop] == inner && around != NONE && from != NONE && side->mate[around] == from;
+}
+
+/* Loops that are not known, around a copy of a loop of which there is another copy in its place: the whole nest was copied. */
+static void find_copies_around(Side *side, const Side *other)
+{
+    const SassLoop *loops = side->code->loops;
+    for (size_t i = side->code->loop_count; i-- > 0;) {
+        int around = loops[i].parent, from = side->mate[i] < 0 ? NONE : other->code->loops[side->mate[i]].parent;
+        if (around == NONE || from == NONE || is_known(side, other, around) ||
+            loops[around].depth != other->code->loops[from].depth)
+            continue;
+        for (size_t k = 0; k < side->code->loop_count && side->mate[around] == NONE; k++)
+            if (is_in_place(side, other, k, side->mate[i]))
+                side->mate[around] = from;
+    }
+}
+
+/* How often `other` does the work of `one`: once, several times or a part of one time; 0: it does something else. */
+static double parts_of(const Work *one, const Work *other)
+{
+    unsigned copies = copies_in(one, other), inverse = copies_in(other, one);
+    return copies ? copies : inverse ? 1.0 / inverse : same_work(one, other) || same_accesses(one, other);
+}
+
+/* Loops that are not known, beside one that is and that does the same, several times or a part of it. */
+static void find_copies_beside(Side *side, const Side *other)
+{
+    const SassLoop *loops = side->code->loops;
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        bool known = is_known(side, other, i);
+        for (size_t k = 0; k < side->code->loop_count && !known; k++) {
+            if (loops[k].parent != loops[i].parent || side->work[i].inner || side->work[k].inner ||
+                side->mate[k] == ALONE || !is_known(side, other, k))
+                continue;
+            side->part[i] = parts_of(&side->work[k], &side->work[i]);
+            known = side->part[i] > 0;
+            side->beside[i] = known ? (int)k : NONE;
+        }
+    }
+}
+
+/* Whether a loop beside this one was made of loop `from` of the other version. */
+static bool is_beside_mate(const Side *side, size_t loop, int from)
+{
+    bool is = false;
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        is |= side->mate[i] == from && side->code->loops[i].parent == side->code->loops[loop].parent;
+    return is;
+}
+
 /* Finds loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them. ptxas leaves a
  * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate. These
- * are asked about first. A copy of a loop that was unrolled in both versions is a multiple of the loops for what
- * remains. */
-static void find_rests(Side *side, const Side *other, bool beside)
+ * are asked about first. Of several that may be meant elsewhere, it is the one that has none of its own there. */
+static void find_rests(Side *side, const Side *other, bool beside, bool (*same)(const Work *a, const Work *b))
 {
     const SassLoop *loops = side->code->loops;
     for (size_t i = 0; i < side->code->loop_count; i++)
-        for (size_t k = 0; k < side->code->loop_count && side->mate[i] == NONE; k++) {
+        for (size_t step = 0; step < 2 * side->code->loop_count && side->mate[i] == NONE; step++) {
+            size_t k = step % side->code->loop_count;
             int from = side->mate[k];
             bool near = beside ? loops[k].parent == loops[i].parent : loops[k].depth == loops[i].depth;
-            if (from >= 0 && near && same_work(&other->work[from], &side->work[i]))
+            if (from >= 0 && near && same(&other->work[from], &side->work[i]) &&
+                (beside || step >= side->code->loop_count || !is_beside_mate(side, i, from)))
                 side->mate[i] = from;
         }
 }
 
-/* Work around a loop: of its parent, or what stands in no loop. */
-static double work_around(const Side *side, int loop)
+static double most_units(const Side *side, int family)
 {
-    int parent = side->code->loops[loop].parent;
-    return side->work[parent == NONE ? (int)side->code->loop_count : parent].all;
-}
-
-/* How many iterations of loop `from`, from which only `loop` was made, were peeled off. */
-static double peeled(const Side *side, int loop, const Side *other, int from)
-{
-    double more = work_around(side, loop) - work_around(other, from);
-    return other->work[from].all && more > 0 ? more / other->work[from].all : 0;
-}
-
-/* Shares the iterations of loop `from` of the other version among the loops made from it. The one that was unrolled most
- * does its work, except for half of what one of its iterations does. That half is done by those beside it, and by
- * those that were peeled off. If none was unrolled, they share it evenly. */
-static void share_iterations(Side *side, const Side *other, int from)
-{
-    unsigned most = 0, loops = 0;
-    int last = NONE;
-    for (size_t i = 0; i < side->code->loop_count; i++) {
-        if (side->mate[i] == from && side->copies[i] > most)
-            most = side->copies[i];
-        loops += side->mate[i] == from;
-        last = side->mate[i] == from ? (int)i : last;
-    }
-    if (last == NONE)
-        return;
-    double all = other->iterations[from], rest = loops > 1 ? (most - 1) / 2.0 : peeled(side, last, other, from);
-    rest = rest < all / 2 ? rest : all / 2;
-    for (size_t i = 0; i < side->code->loop_count && !most && loops > 1; i++)
-        if (side->mate[i] == from)
-            side->iterations[i] = all / loops;
-    for (size_t i = 0; i < side->code->loop_count && most; i++) {
-        unsigned copies = side->copies[i] ? side->copies[i] : 1;
-        if (side->mate[i] == from)
-            side->iterations[i] = copies == most ? (all - rest) / most : rest / copies / (loops - 1);
-    }
-}
-
-/* Whether a loop of `side` was made of this one of the other version. */
-static bool is_original(const Side *side, size_t loop)
-{
-    bool is = false;
+    double most = 1;
     for (size_t i = 0; i < side->code->loop_count; i++)
-        is |= side->mate[i] == (int)loop;
-    return is;
-}
-
-/* Where the copies of a loop that is gone stand. That is the closest loop around it that is not gone, or none (the number
- * of loops). */
-static size_t place_of(const Side *side, size_t loop)
-{
-    int around = side->code->loops[loop].parent;
-    while (around != NONE && side->gone[around])
-        around = side->code->loops[around].parent;
-    return around == NONE ? side->code->loop_count : (size_t)around;
-}
-
-/* The same place in the other version; `times`: how many iterations of this one it does at once. */
-static const Work *same_place(const Side *side, const Side *other, size_t place, double *times)
-{
-    size_t same = other->code->loop_count;
-    unsigned most = 1;
-    *times = 1;
-    if (place == side->code->loop_count)
-        return &other->work[same];
-    if (side->mate[place] >= 0) {
-        *times = side->copies[place] ? 1.0 / side->copies[place] : 1;
-        return &other->work[side->mate[place]];
-    }
-    for (size_t i = other->code->loop_count; i-- > 0;)
-        if (other->mate[i] == (int)place && (same == other->code->loop_count || other->copies[i] >= most)) {
-            same = i;
-            most = other->copies[i] ? other->copies[i] : 1;
-        }
-    *times = most;
-    return &other->work[same];
-}
-
-/* What all loops that are gone at one place do in an iteration. */
-typedef struct Gone {
-    unsigned kept[SASS_OPERATIONS], instructions;
-} Gone;
-
-static void add_gone(Gone *gone, const Work *work)
-{
-    for (int o = 0; o < SASS_OPERATIONS; o++)
-        gone->kept[o] += work->kept[o];
-    gone->instructions += work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
-}
-
-/* How many copies of the loop the other version has, if all that are gone at its place have as many. What every copy keeps is counted
- * or, if there is nothing of the kind, all instructions. */
-static double copies_of(const Side *side, const Side *other, size_t loop, const Gone *gone)
-{
-    double times, more = 0, body = 0;
-    size_t place = place_of(side, loop);
-    const Work *here = &side->work[place], *there = same_place(side, other, place, &times);
-    for (int o = 0; o < SASS_OPERATIONS; o++)
-        if (side->work[loop].kept[o]) {
-            more += there->kept[o] - times * here->kept[o];
-            body += gone->kept[o];
-        }
-    if (body == 0) {
-        more = there->size - times * here->size;
-        body = gone->instructions;
-    }
-    return more / (times * body);
-}
-
-/* By place: what is gone there, NULL where nothing is. */
-static Gone **list_gone(Arena *arena, Side *side, const Side *other)
-{
-    size_t count = side->code->loop_count;
-    Gone **gone = arena_array(arena, Gone *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        side->gone[i] = side->mate[i] == NONE && !is_original(other, i);
-    for (size_t i = 0; i < count; i++) {
-        size_t place = place_of(side, i);
-        if (!side->gone[i])
-            continue;
-        gone[place] = gone[place] ? gone[place] : arena_array(arena, Gone, 1);
-        add_gone(gone[place], &side->work[i]);
-    }
-    return gone;
-}
-
-/* Sets the iterations of a loop that is gone in `other`, where its work stands in a row. Those of loops around it, which are gone
- * too, are known. */
-static void count_copies(Side *side, const Side *other, size_t loop, const Gone *gone)
-{
-    double copies = copies_of(side, other, loop, gone);
-    int around = side->code->loops[loop].parent;
-    if (copies < 2)
-        return;
-    for (; around != NONE && side->gone[around]; around = side->code->loops[around].parent)
-        copies /= side->iterations[around];
-    side->iterations[loop] = copies < 1 ? 1 : copies > MOST_COPIES ? MOST_COPIES : copies;
-    side->rounds[loop] = side->iterations[loop];
-}
-
-static void count_all_copies(Arena *arena, Side *side, const Side *other)
-{
-    size_t count = side->code->loop_count, left = count;
-    Gone **gone = list_gone(arena, side, other);
-    for (unsigned depth = 1; left; depth++)
-        for (size_t i = 0; i < count; i++) {
-            if (side->code->loops[i].depth != depth)
-                continue;
-            left--;
-            if (side->gone[i])
-                count_copies(side, other, i, gone[place_of(side, i)]);
-        }
+        if (side->family[i] == family && side->units[i] > most)
+            most = side->units[i];
+    return most;
 }
 
 static int count_unrolled(const Side *old, const Side *new)
 {
     int count = 0;
     for (size_t i = 0; i < new->code->loop_count; i++)
-        count += new->copies[i] > 0;
+        count += new->units[i] > most_units(old, new->family[i]);
     for (size_t i = 0; i < old->code->loop_count; i++)
-        count += old->iterations[i] != LOOP_ITERATIONS && !old->copies[i] && old->mate[i] == NONE;
+        count += old->gone[i] && old->rounds[i] > 1;
     return count;
 }
 
@@ -466,7 +467,8 @@ static void note_twins(const Side *side, const Side *other, int *twin, bool *rem
         bool is_twin = mate >= 0 && other->mate[mate] == (int)i && !side->copies[i] && !other->copies[mate] &&
                        side->iterations[i] == usual && other->iterations[mate] == usual;
         twin[i] = is_twin ? mate : NONE;
-        remade[i] = !is_twin && (mate >= 0 || is_original(other, i) || side->iterations[i] != usual);
+        remade[i] =
+            !is_twin && (mate >= 0 || side->beside[i] != NONE || unroll_is_original(other, i) || side->rounds[i] > 1);
     }
     for (size_t i = 0; i < side->code->loop_count; i++)
         for (int around = loops[i].parent; around != NONE; around = loops[around].parent)
@@ -477,30 +479,39 @@ static int match_parts(const SassCode *before, const SassCode *after, Iterations
                        Iterations *new_loops, size_t q)
 {
     Arena arena = {0};
-    Side old = make_side(&arena, before, old_loops, p), new = make_side(&arena, after, new_loops, q);
+    Side old = make_side(&arena, before, old_loops, p, 0);
+    Side new = make_side(&arena, after, new_loops, q, (int)before->loop_count);
     pair_loops(&old, &new, same_code);
     pair_loops(&old, &new, nearly_same);
     pair_as_many(&old, &new, same_code);
     pair_as_many(&old, &new, nearly_same);
     pair_loops(&old, &new, same_work_alike);
     pair_loops(&old, &new, mostly_same);
-    pair_as_many(&old, &new, mostly_same);
+    pair_as_many(&old, &new, mostly_same_nest);
     pair_loops(&old, &new, same_work);
     pair_loops(&old, &new, alike_once);
     pair_places(&old, &new);
-    find_rests(&new, &old, true);
-    find_rests(&old, &new, true);
-    find_unrolled(&new, &old);
-    find_unrolled(&old, &new);
+    find_rests(&new, &old, true, same_work);
+    find_rests(&old, &new, true, same_work);
+    find_rests(&new, &old, false, same_work_alike);
+    find_rests(&old, &new, false, same_work_alike);
+    find_unrolled(&new, &old, multiple);
+    find_unrolled(&old, &new, multiple);
     pair_parents(&old, &new);
-    find_rests(&new, &old, false);
-    find_rests(&old, &new, false);
-    for (size_t i = 0; i < before->loop_count; i++)
-        share_iterations(&new, &old, (int)i);
-    for (size_t i = 0; i < after->loop_count; i++)
-        share_iterations(&old, &new, (int)i);
-    count_all_copies(&arena, &old, &new);
-    count_all_copies(&arena, &new, &old);
+    find_rests(&new, &old, false, same_work);
+    find_rests(&old, &new, false, same_work);
+    find_rests(&new, &old, true, same_accesses);
+    find_rests(&old, &new, true, same_accesses);
+    find_unrolled(&new, &old, multiple_of_accesses);
+    find_unrolled(&old, &new, multiple_of_accesses);
+    find_rests(&new, &old, true, same_without_tests);
+    find_rests(&old, &new, true, same_without_tests);
+    find_copies_around(&new, &old);
+    find_copies_around(&old, &new);
+    find_copies_beside(&new, &old);
+    find_copies_beside(&old, &new);
+    pair_last(&old, &new);
+    unroll_share(&arena, &old, &new);
     note_twins(&old, &new, old_loops->twin[p], old_loops->remade[p]);
     note_twins(&new, &old, new_loops->twin[q], new_loops->remade[q]);
     int count = count_unrolled(&old, &new);
