@@ -1,6 +1,8 @@
 #!/bin/sh
 # Is the judge of machine code (src/judge/machine/worse.h) steady? Of each text's kernels an instruction is dropped, two are swapped, a
-# branch is inverted, registers are renamed: the estimate may move by the instruction's share, or 1 %. Then each latency is moved to
+# branch is inverted, registers are renamed: the estimate may move by the instruction's share, or 1 %. Of what ptxopt makes of a text
+# with several options, no version is worse than another one that is worse than it, and the ratio of cycles is the same from both sides.
+# Then each latency is moved to
 # the ends of what its sources say: of the verdicts over what ptxopt changed at most 1 % may turn.
 # usage: tests/judge.sh. The texts are the examples, for sm_80 and sm_90; JUDGE_CORPUS=FOLDER: all of that folder, each for its own
 # target (sm_80 where that is older). JUDGE_EVERY=N: one of N instructions is rewritten (examples: 8, a folder: 1).
@@ -18,6 +20,20 @@ targets_of()
     if [ "$number" -ge 80 ]; then echo "$judge_target"; elif [ "$CORPUS" = examples ]; then echo sm_80 sm_90; else echo sm_80; fi
 }
 
+# both_ways FILE NAME CUBIN...: adds to what is said where two versions of a kernel differ by who of them comes first.
+both_ways()
+{
+    text=$1 out=$WORK/$2.other
+    shift 2
+    for flags in -O3 '-O2 --enable=range-split,stride-unroll'; do
+        # shellcheck disable=SC2086 # options
+        "$BUILD/ptxopt" $flags "$text" -o "$out" 2>/dev/null && ! cmp -s "$text" "$out" && other=$(assemble "$out" "$target") && set -- "$@" "$other"
+    done
+    rm -f "$out"
+    # shellcheck disable=SC2086 # names without blanks
+    said="$said$("$BUILD/judge_check" both $(printf '%s\n' "$@" | sort -u) | grep '^fail ')"
+}
+
 # one_case FILE TARGET
 one_case()
 {
@@ -26,9 +42,11 @@ one_case()
     cubin=$(assemble "$1" "$target") || { echo "skip $1: ptxas refuses it for $target"; return; }
     said=$("$BUILD/judge_check" metamorph "$EVERY" "$cubin" | grep '^fail ')
     "$BUILD/ptxopt" -O2 "$1" -o "$WORK/$name" 2>/dev/null
+    new=
     if ! cmp -s "$1" "$WORK/$name" && new=$(assemble "$WORK/$name" "$target"); then
         "$BUILD/judge_check" latencies "$cubin" "$new" >"$WORK/$name.moved"
     fi
+    both_ways "$1" "$name" "$cubin" "${new:-}"
     rm -f "$WORK/$name"
     if [ -z "$said" ]; then echo "pass $1 $target"; else printf 'fail %s %s: not steady\n%s\n' "$1" "$target" "$said" | cut -c1-300; fi
 }

@@ -1,6 +1,7 @@
 /* Is the judge steady? Code that differs by next to nothing has to take as long, and what is worse must not turn on what nobody knows
- * about latencies.
+ * about latencies, nor on which of two versions comes first.
  *   judge_check metamorph EVERY FILE.cubin...        a line a failure, then `metamorph TRIED FAILED FUNCTIONS`
+ *   judge_check both FILE.cubin...                    a line a kernel of two versions that are judged differently from both sides
  *   judge_check latencies BEFORE.cubin AFTER.cubin   a line a verdict: `FUNCTION KIND=END WAS IS`, of those that move too
  */
 #include <stdio.h>
@@ -155,12 +156,77 @@ static int latencies(const char *old, const char *new)
     return 0;
 }
 
+/* ---- both directions ---------------------------------------------------------------------------------------------- */
+
+/* The verdict as a number: 1: better, -1: worse. */
+static int sign_of(const Judgement *j) { return j->worse ? -1 : j->better; }
+
+static void check_both(Counts *counts, const char *files, const Unit *a, const Unit *b)
+{
+    Judgement forth, back;
+    worse_judge(&forth, a, b);
+    worse_judge(&back, b, a);
+    double ratio = forth.moved.cycles[1] / forth.moved.cycles[0], other = back.moved.cycles[0] / back.moved.cycles[1];
+    bool same_sign = sign_of(&forth) == sign_of(&back) && sign_of(&forth);
+    bool apart = ratio > other * (1 + STEADY) || other > ratio * (1 + STEADY);
+    counts->functions++;
+    if (!same_sign && !apart)
+        return;
+    counts->failed++;
+    printf("fail %s: %s: %s: cycles times %.4f, and from the other side %.4f\n", files, a->function->name,
+           !same_sign    ? "differs"
+           : forth.worse ? "each is worse"
+                         : "each is better",
+           ratio, other);
+}
+
+static void check_file_pair(Counts *counts, const char *old, const char *new)
+{
+    Cubin before, after;
+    char files[4096];
+    snprintf(files, sizeof files, "%s %s", old, new);
+    if (cubin_open(&before, old))
+        return;
+    if (cubin_open(&after, new)) {
+        cubin_close(&before);
+        return;
+    }
+    for (size_t i = 0; i < before.count; i++)
+        for (size_t k = 0; k < after.count && !before.functions[i].inner; k++) {
+            Unit a, b;
+            if (after.functions[k].inner || strcmp(before.functions[i].name, after.functions[k].name) != 0 ||
+                !unit_read(&a, &before, i))
+                continue;
+            if (unit_read(&b, &after, k)) {
+                if (!unit_same_code(&a, &b))
+                    check_both(counts, files, &a, &b);
+                unit_free(&b);
+            }
+            unit_free(&a);
+        }
+    cubin_close(&before);
+    cubin_close(&after);
+}
+
+static int both_ways(int count, char **files)
+{
+    Counts counts = {{0}, 0, 0};
+    for (int i = 0; i < count; i++)
+        for (int k = i + 1; k < count; k++)
+            check_file_pair(&counts, files[i], files[k]);
+    printf("both: %lu functions, %lu failed\n", counts.functions, counts.failed);
+    return counts.failed > 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 3 && strcmp(argv[1], "metamorph") == 0)
         return metamorph(strtoul(argv[2], NULL, 10), argc - 3, argv + 3);
+    if (argc > 2 && strcmp(argv[1], "both") == 0)
+        return both_ways(argc - 2, argv + 2);
     if (argc == 4 && strcmp(argv[1], "latencies") == 0)
         return latencies(argv[2], argv[3]);
-    fputs("usage: judge_check metamorph EVERY FILE.cubin... | judge_check latencies BEFORE.cubin AFTER.cubin\n", stderr);
+    fputs("usage: judge_check metamorph EVERY FILE.cubin... | both FILE.cubin... | latencies BEFORE.cubin AFTER.cubin\n",
+          stderr);
     return 2;
 }

@@ -996,6 +996,30 @@ static void dead_band(void **state)
     assert_int_equal(worse(&before, &longer), WORSE_CYCLES | WORSE_INSTRUCTIONS);
 }
 
+/* What is saved within the dead band makes no kernel better, nor does half a per cent: else both of two would be better. */
+static void one_of_two_is_better(void **state)
+{
+    (void)state;
+    enum { LENGTH = 200, MORE = 3, STALLS = 25, REGISTERS = 2 };
+    static Written code[MORE * STALLS];
+    Judgement j = judge(&(MadeKernel)KERNEL(ALU(15), ALU(10), LEAVE), &(MadeKernel)KERNEL(ALU(8), ALU(2), LEAVE));
+    assert_false(j.better || j.worse);
+    for (int c = 0; c < MORE * STALLS; c++) {
+        for (int k = 0; k < LENGTH + c % MORE; k++)
+            put(&code[c], k == 0 ? LOAD(4) : k == LENGTH ? STORE(1) : ALU(k <= c / MORE ? 15 : 14));
+        put(&code[c], LEAVE);
+    }
+    for (int a = 0; a < MORE * STALLS * REGISTERS; a++)
+        for (int b = 0; b < a; b++) {
+            MadeKernel one = kernel_of(&code[a / REGISTERS]), other = kernel_of(&code[b / REGISTERS]);
+            one.registers = 32 - a % REGISTERS;
+            other.registers = 32 - b % REGISTERS;
+            Judgement forth = judge(&one, &other), back = judge(&other, &one);
+            assert_false(forth.better && back.better);
+            assert_false(forth.worse && back.worse);
+        }
+}
+
 /* What a load before a loop leaves pending is waited for once, not in each iteration. */
 static void wait_before_loop(void **state)
 {
@@ -1118,6 +1142,7 @@ int main(void)
         cmocka_unit_test(local_memory_against_warps),
         cmocka_unit_test(cycles_against_warps),
         cmocka_unit_test(dead_band),
+        cmocka_unit_test(one_of_two_is_better),
         cmocka_unit_test(wait_before_loop),
         cmocka_unit_test(exit_of_loop_changes),
         cmocka_unit_test(loop_loses_a_store),

@@ -142,12 +142,31 @@ static unsigned weigh_cycles_and_instructions(Moved *m)
            (!fewer_cycles && more_instructions ? WORSE_INSTRUCTIONS : 0u);
 }
 
+/* Whether the cycles that were saved are resolved: more than the dead band, and more than half of a per cent. */
+static bool saves_cycles(const Moved *m)
+{
+    return m->cycles[0] > m->cycles[1] + DEAD_BAND && m->cycles[0] > CYCLES_SAME * m->cycles[1];
+}
+
+/* Whether the code is smaller, in cycles that are the same. */
+static bool saves_code(const Moved *m)
+{
+    return m->cycles[1] <= CYCLES_SAME * m->cycles[0] &&
+           (m->instructions[1] < m->instructions[0] ||
+            (m->instructions[1] == m->instructions[0] && m->registers[1] < m->registers[0]));
+}
+
+static bool is_better(const Moved *m)
+{
+    bool more_warps = !m->warps_unknown && m->warps[1] > m->warps[0];
+    if (trades_local_for_warps(m))
+        return CYCLES_SAME * m->scheduler[1] < m->scheduler[0];
+    return saves_cycles(m) || m->spilled[1] < m->spilled[0] || more_warps || saves_code(m);
+}
+
 static void apply_rules(Judgement *j)
 {
     Moved *m = &j->moved;
-    bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
-    bool same_cycles = m->cycles[1] <= CYCLES_SAME * m->cycles[0];
-    bool more_warps = !m->warps_unknown && m->warps[1] > m->warps[0];
     bool obeys = m->resizes[1] && !m->resizes[0];
     unsigned cycles = weigh_cycles_and_instructions(m);
     j->worse = weigh_spills_and_warps(m);
@@ -159,9 +178,7 @@ static void apply_rules(Judgement *j)
         j->worse |= WORSE_SETMAXNREG;
     if (m->uniform_counters[1] > m->uniform_counters[0])
         j->worse |= WORSE_WRONG;
-    j->better =
-        !j->worse && (obeys || fewer_cycles || m->spilled[1] < m->spilled[0] || more_warps ||
-                      (same_cycles && (m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0])));
+    j->better = !j->worse && (obeys || is_better(m));
 }
 
 void worse_judge(Judgement *j, const Unit *before, const Unit *after)

@@ -10,15 +10,17 @@
  *   cycles         a warp takes more than 1 % more cycles, by how often a block runs (frequency.h, match.h, unroll.h). These are
  *                  stall counts, and waits: for scoreboards (latencies.def), for the slowest warp at barriers (spread.h);
  *   instructions   no fewer cycles, and more instructions.
- * Cycles are fewer if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles, fewer
- * spills or more warps. It is also better with fewer instructions or registers, and at most 0.5 % more cycles.
+ * Cycles are fewer there if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles by more than the
+ * dead band and 0.5 %, fewer spills or more warps. It is also better with fewer instructions, or as many and fewer registers,
+ * and at most 0.5 % more cycles. So of two versions, one at most is better than the other one.
  *
  * Where ptxas did not obey setmaxnreg before, and does now, a block takes the registers that the author has shared out among its warps.
  * Only wrong counters and spills make that worse.
  *
- * If one of local memory and warps gains and the other loses, cycles decide. The one that loses is worse if a scheduler
- * takes more than 1 % longer for each warp. Local memory holds spills, and variables that may become registers. A
- * scheduler takes for one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
+ * If one of local memory and warps gains and the other loses, cycles decide. The one that loses is worse if a
+ * scheduler takes more than 1 % longer for each warp, and the other one better if it takes 0.5 % less. Local memory holds spills, and
+ * variables that may become registers. A scheduler takes for one warp of w what its instructions need to issue, or a w-th of its
+ * cycles if that is more.
  *
  * If fewer warps fit of one version, and a warp takes at least 10 % fewer cycles there, cycles for each warp decide: that version is
  * worse if these are more by over a fifth. What the instructions need to issue does not count there: waits for memory may be longer
@@ -28,9 +30,9 @@
  * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
  * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
  *
- * Dead band: with as many instructions or fewer, up to 16 cycles in all are no more cycles, whatever the share. The sources of
- * the latencies that are known best differ by 7 or 8 cycles. If code is scheduled anew, one wait gains what another one loses.
- * Less than two of these is not resolved. From 1600 cycles on the 1 % is more, so that no loop is covered by the band. */
+ * Dead band: up to 16 cycles in all are no fewer cycles and, with as many instructions or fewer, no more, whatever the share. The
+ * sources of the latencies that are known best differ by 7 or 8 cycles. If code is scheduled anew, one wait gains what another
+ * one loses. Less than two of these is not resolved. From 1600 cycles on the 1 % is more, so that no loop is covered by the band. */
 #ifndef PTXOPT_JUDGE_MACHINE_WORSE_H
 #define PTXOPT_JUDGE_MACHINE_WORSE_H
 
