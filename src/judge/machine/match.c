@@ -191,6 +191,16 @@ static void pair_agreed_neighbours(Arena *arena, MatchSide *old, MatchSide *new)
         }
 }
 
+/* The headers of twins run as often, whatever has become of them. */
+static void pair_headers(MatchSide *old, MatchSide *new)
+{
+    for (size_t l = 0; l < old->code->loop_count; l++) {
+        int twin = old->twin[l];
+        if (twin != NONE && may_match(old, old->code->loops[l].block) && may_match(new, new->code->loops[twin].block))
+            pair(old, new, old->code->loops[l].block, new->code->loops[twin].block);
+    }
+}
+
 /* ---- frequencies -------------------------------------------------------------------------------------------------- */
 
 static MatchSide make_side(Arena *arena, const SassCode *code, const Iterations *iterations, size_t part)
@@ -270,6 +280,7 @@ static void match_part(MatchSide *old, MatchSide *new, Arena *arena, double *was
     pair_alike(arena, old, new, EXACT, false);
     pair_alike(arena, old, new, ROUGH, false);
     pair_agreed_neighbours(arena, old, new);
+    pair_headers(old, new);
     agree(old, new, was, is);
 }
 
