@@ -253,7 +253,8 @@ bool loop_interval_has(const LoopInterval *in, bool from)
 typedef struct IntervalBuild {
     LoopInterval *in;
     Preheader preheader;
-    Operand trips;            /* the number of iterations, in 32 bits */
+    Operand trips;            /* the number of iterations, in 32 bits, */
+    bool has_trips;           /* once it has been computed */
     Operand way[LIMITS_MAX];  /* by line: how far its values go in all iterations */
     Operand step[LIMITS_MAX]; /* by line: its step, in 32 bits */
     Operand end[2];           /* the first of those in which the comparisons hold, and the first one after them */
@@ -318,6 +319,7 @@ static void build_trips(IntervalBuild *b)
 {
     const LoopCounter *c = b->in->counter;
     u64 step = 1;
+    b->has_trips = true;
     for (u32 k = 0; k < b->in->line.n; k++)
         step = b->in->line.v[k].step > step ? b->in->line.v[k].step : step;
     Operand distance = preheader_distance(&b->preheader, true);
@@ -544,11 +546,25 @@ static Operand build_last(IntervalBuild *b, Operand iterations)
 }
 
 /* Whether x compares so with y, which is a constant or in a register as x is. */
-static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y)
+static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y, u32 bits)
 {
-    OpParts parts = {.cmp = cmp, .type = {TYPE_U32}};
+    OpParts parts = {.cmp = cmp, .type = {unsigned_type(bits)}};
     b->preheader.never |= x.kind == OPND_IMM;
-    return sum_emit(&b->preheader.sums, (SumOp){OPC_SETP, parts, TYPE_PRED, 1}, (Operand[]){x, y}, 2).id;
+    return sum_emit(&b->preheader.sums, (SumOp){OPC_SETP, parts, TYPE_PRED, bits / 32}, (Operand[]){x, y}, 2).id;
+}
+
+/* Whether the loop runs so often. A step that is a constant needs no more than a difference, so that short loops pay for nothing
+ * else. Where it wraps, a short loop counts as a long one, or the other way around: the test decides, or the loop stays. */
+static RegId build_is_long(IntervalBuild *b, u32 trips)
+{
+    u64 least;
+    Operand way = preheader_way(&b->preheader, trips, &least);
+    if (least) {
+        u32 bits = b->in->counter->compare.value.bits;
+        return build_is(b, way, CMP_GE, preheader_number(least, bits, false), bits);
+    }
+    build_trips(b);
+    return build_is(b, b->trips, CMP_GE, preheader_number(trips, 32, false), 32);
 }
 
 IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const IntervalPlaces *places)
@@ -557,22 +573,22 @@ IntervalEnds loop_interval_build(LoopInterval *in, u32 trips, u32 least, const I
     Preheader *t = &b.preheader;
     IntervalEnds ends = {0};
     bool from = loop_interval_has(in, true), to = loop_interval_has(in, false) || in->check.n;
-    if (in->counter)
-        build_trips(&b);
     if (trips) {
-        ends.is_long = build_is(&b, b.trips, CMP_GE, preheader_number(trips, 32, false));
+        ends.is_long = build_is_long(&b, trips);
         t->sums.at = places ? &places->rest : NULL;
     }
+    if (in->counter && !b.has_trips)
+        build_trips(&b);
     require_always(&b);
     build_ends(&b);
     ends.many = preheader_apply(t, OPC_SUB, 32, b.end[1], b.end[0]);
     preheader_require(t, ends.many, CMP_GE, preheader_number(least, 32, true), 32, in->line.n > 0);
     if (from) {
-        ends.begin = build_is(&b, b.end[0], CMP_EQ, preheader_number(0, 32, false));
+        ends.begin = build_is(&b, b.end[0], CMP_EQ, preheader_number(0, 32, false), 32);
         ends.last[0] = build_last(&b, b.end[0]);
     }
     if (to && in->counter) {
-        ends.end = build_is(&b, b.end[1], CMP_EQ, b.trips);
+        ends.end = build_is(&b, b.end[1], CMP_EQ, b.trips, 32);
         if (!loop_interval_is_counted(in))
             ends.last[1] = build_last(&b, b.end[1]);
     }

@@ -224,3 +224,18 @@ Operand preheader_distance(Preheader *t, bool early)
     t->known[early] = true;
     return t->distance[early] = d;
 }
+
+Operand preheader_way(Preheader *t, u32 trips, u64 *least)
+{
+    const LoopCounter *c = t->counter;
+    LinearExprs *f = t->sums.sums->exprs;
+    LinearId first, whole = whole_distance(f, c, true, &first);
+    u32 bits = c->compare.value.bits;
+    u64 constant = (u64)sem_signed(linear_at(f, whole)->constant, bits);
+    bool exact = c->compare.cmp == CMP_NE;
+    *least = c->constant * (trips - !exact) + (!exact && cmp_is_strict(c->compare.cmp)) - constant;
+    if (!c->constant || *least > sem_max(bits) >> 1)
+        *least = 0;
+    return *least ? sum_build(&t->sums, linear_sum(f, whole, linear_constant(f, bits, constant), (u64)-1))
+                  : (Operand){.kind = OPND_IMM};
+}
