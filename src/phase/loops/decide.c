@@ -134,17 +134,21 @@ static bool join_group(LoopSums *s, DecideGroup *g, const DecideGroup *more)
     return true;
 }
 
-/* Finds a group that decides it too, or begins one. Groups that are alike have one key. */
+/* Finds a group that decides it too, the first of those with its key, or begins one. */
 static void add_group(LoopDecision *d, DecideGroup g)
 {
-    u64 *first = fnvmap_at(&d->first, key_of(&g));
+    u64 *first = fnvmap_at(&d->first, key_of(&g)), last = 0;
     u32 left = ALIKE_MAX;
-    for (u64 k = *first; k && left; k = d->group.v[k - 1].next, left--)
+    for (u64 k = *first; k && left; k = d->group.v[k - 1].next, left--) {
         if (join_group(d->sums, &d->group.v[k - 1], &g))
             return;
-    g.next = (u32)*first;
+        last = k;
+    }
     vec_push(&d->group, g);
-    *first = d->group.n;
+    if (!last)
+        *first = d->group.n;
+    else if (left)
+        d->group.v[last - 1].next = d->group.n;
 }
 
 const char *loop_decision_add(LoopDecision *d, const SumCompare *compare, bool early)

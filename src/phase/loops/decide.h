@@ -14,14 +14,14 @@ typedef struct DecideGroup {
     bool iterations; /* their number stands for the distance */
     bool early;      /* the comparison is made before the counter's in an iteration */
     u64 add, times;
-    u32 next; /* group with the same key: its place, plus 1; 0: none */
+    u32 next; /* the place of the next group with its key, plus 1; 0: none */
 } DecideGroup;
 
 typedef struct LoopDecision {
     LoopSums *sums;
     const LoopCounter *counter; /* NULL: none */
     VEC(DecideGroup) group;
-    FnvMap first; /* by key of groups: the place of the last one that was added, plus 1 */
+    FnvMap first; /* by key of groups: the place of the first one, plus 1 */
     RegId trips;  /* how often the loop runs, where the test passes; 0: it was not written */
 } LoopDecision;
 
