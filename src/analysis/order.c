@@ -93,9 +93,3 @@ bool block_branches(const Function *fn, const Block *b)
     u32 edges = block_terminator(b) ? block_edge_count(b) : 0;
     return edges > 1 || (edges == 1 && block_leaves_function(fn, b));
 }
-
-bool order_leaves_function(const Order *o, u32 p)
-{
-    const Instr *end = block_terminator(o->rpo[p]);
-    return o->rpo[p]->falls_off || (end && op_has(end->op, OPF_NO_RETURN)) || o->succ.start[p] == o->succ.start[p + 1];
-}

@@ -30,6 +30,10 @@ bool block_leaves_function(const Function *fn, const Block *b);
 /* Whether control goes on from the end of b by more than one edge: to two blocks, or to one and out of the function. */
 bool block_branches(const Function *fn, const Block *b);
 /* Answers the same for a position, when the order has just been computed. */
-bool order_leaves_function(const Order *o, u32 p);
+static inline bool order_leaves_function(const Order *o, u32 p)
+{
+    const Instr *end = block_terminator(o->rpo[p]);
+    return o->rpo[p]->falls_off || (end && op_has(end->op, OPF_NO_RETURN)) || o->succ.start[p] == o->succ.start[p + 1];
+}
 
 #endif
