@@ -179,12 +179,6 @@ static Term atom_of_choice(Prover *p, Term x, u32 depth)
     return 0;
 }
 
-static bool has_one_value(Prover *p, Term a, Term b)
-{
-    SetId x = prove_known(p, a), y = prove_known(p, b);
-    return x && x == y && prove_set_count(&p->t.sets, x, 2) == 1;
-}
-
 static bool equal(Prover *p, Term a, Term b, u32 cases)
 {
     if (a == b)
@@ -193,12 +187,12 @@ static bool equal(Prover *p, Term a, Term b, u32 cases)
         return false;
     a = prove_simplify(p, a);
     b = prove_simplify(p, b);
-    if (a == b || has_one_value(p, a, b))
+    if (a == b)
         return true;
     if (prove_bits(&p->t, a) == 1 && prove_bits(&p->t, b) == 1 && cases) {
-        Term differ = prove_xor(&p->t, a, b), unused;
-        if (prove_is_const(&p->t, differ) || prove_decide(p, differ, &unused) == 0)
-            return prove_is_const(&p->t, differ) ? !prove_node(&p->t, differ)->value : true;
+        Term differ = prove_xor(&p->t, a, b);
+        if (prove_is_const(&p->t, differ))
+            return !prove_node(&p->t, differ)->value;
     }
     Term atom = cases ? atom_of_choice(p, a, 16) : 0;
     if (!atom && cases)
