@@ -106,8 +106,6 @@ static bool at_most(Prover *p, Term a, Term b, u32 depth);
 static bool is_minimum(const Terms *t, Term cond, Term yes, Term no)
 {
     const TermNode *node = prove_node(t, cond);
-    if (node->op == TERM_LOGIC && node->n == 1 && (node->value & 3) == 1)
-        return is_minimum(t, prove_kid(t, cond, 0), no, yes);
     Term rel = node->op == TERM_IN ? prove_kid(t, cond, 0) : 0;
     if (!rel || prove_node(t, rel)->op != TERM_REL)
         return false;
@@ -159,10 +157,6 @@ static bool at_most(Prover *p, Term a, Term b, u32 depth)
     SetId x = prove_known(p, a), y = prove_known(p, b);
     if (!prove_set_is_empty(&t->sets, x) && !prove_set_is_empty(&t->sets, y) &&
         prove_set_max(&t->sets, x) <= prove_set_min(&t->sets, y))
-        return true;
-    if (node.bits < prove_bits(t, b) && prove_trunc(t, b, node.bits) == a)
-        return true;
-    if (prove_node(t, b)->op == TERM_ZEXT && at_most(p, a, prove_kid(t, b, 0), depth))
         return true;
     switch ((TermOp)node.op) {
     case TERM_ZEXT:

@@ -58,10 +58,6 @@ static SetId known_if(Prover *p, Term choice, bool taken, u32 depth)
     Terms *t = &p->t;
     Term x = prove_kid(t, choice, taken ? 1 : 2), cond = prove_kid(t, choice, 0);
     SetId set = known(p, x, depth);
-    if (prove_node(t, cond)->op == TERM_LOGIC && prove_node(t, cond)->n == 1 && (prove_node(t, cond)->value & 3) == 1) {
-        cond = prove_kid(t, cond, 0);
-        taken = !taken;
-    }
     if (prove_node(t, cond)->op != TERM_IN || prove_kid(t, cond, 0) != x)
         return set;
     SetId in = prove_node(t, cond)->aux;
