@@ -207,8 +207,6 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
         bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
         if (is_new && !have_joined(p, m, closed, a, b, NULL))
             return false;
-        if (x && y && x->went == y->went && !waits_between(p, closed->block))
-            continue;
         if (x && !x->joined && !prove_group_has(p, closed->rejoined.all_joined, block) &&
             !prove_went_together(p, pa, pb, block) && !prove_is_covered(p, &pa->open[PROVE_AFTER], block) &&
             !((!y || (prove_is_aligned(p, block) && !y->moved)) && have_joined(p, m, closed, a, b, &x->past)))
