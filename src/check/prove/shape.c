@@ -331,7 +331,7 @@ bool prove_same_shape(Prover *p)
     bool same = note_all(&s, p->threads.matched.v, p->threads.matched.n);
     for (u32 side = 0; side < 2; side++)
         s.of[side] = mem_zalloc(sizeof(u32) * s.g[side]->n);
-    s.branch = p->threads.same_branch = arena_array(p->arena, u32, s.g[PROVE_AFTER]->n);
+    s.branch = arena_array(p->arena, u32, s.g[PROVE_AFTER]->n);
     push(&s, s.g[PROVE_BEFORE]->fn->entry, s.g[PROVE_AFTER]->fn->entry);
     while (same && !s.missed && s.work.n && s.steps < STEPS_MAX) {
         u32 a = vec_pop(&s.work), b = vec_pop(&s.work);

@@ -304,23 +304,13 @@ static bool is_index_promised(Prover *p, u32 block)
     return true;
 }
 
-/* Whether the branch of BEFORE in its place made the promise. In texts of one shape the same threads come to both
- * together, and take the same edges. Of a table they need not have the same index. */
-static bool is_same_promise(const Prover *p, const Block *b)
-{
-    u32 other = p->threads.same_shape ? p->threads.same_branch[b->id] : 0;
-    const Instr *end = other ? block_terminator(fn_block(p->side[PROVE_BEFORE].fn, other - 1)) : NULL;
-    return end && op_has(end->op, OPF_UNIFORM_HINT) && block_terminator(b)->op->opcode != OPC_BRX_IDX;
-}
-
 /* A branch of AFTER that promises not to divide threads, and is not seen not to: branches of BEFORE promised it. */
 static void check_promises(Prover *p)
 {
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (p->outcome.failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id) ||
-            is_same_promise(p, b))
+        if (p->outcome.failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id))
             continue;
         VecU32 all = {0};
         for (u32 id = p->notes.newest.v[b->id]; id; id = p->notes.passings.v[id].older)

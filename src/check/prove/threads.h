@@ -6,7 +6,7 @@
 #include "check/prove/shape.h"
 #include "check/prove/waits.h"
 
-/* Changed by threads.c; by together.c what pairs of passings say; `same_branch` by shape.c. */
+/* Changed by threads.c; by together.c what pairs of passings say. */
 typedef struct Threads {
     Callees *callees;
     Waits waits;      /* where a thread may wait for another one in AFTER */
@@ -19,7 +19,6 @@ typedef struct Threads {
     FnvMap edge_answers;      /* answers of tells_edge: 1 no, 2 yes */
     BitSet unaligned;         /* regions of BEFORE; see threads.c */
     bool same_shape;          /* of both texts; see prove_same_shape */
-    u32 *same_branch;         /* of texts of one shape, by block of AFTER that ends in a branch: that of BEFORE, plus 1 */
     VEC(ProveMatched) matched;
 } Threads;
 
