@@ -79,11 +79,8 @@ static Term extend(Prover *p, Term inner, u32 bits, bool is_signed)
     }
     SetId set = prove_known(p, inner);
     u64 half = prove_mask(prove_bits(t, inner)) >> 1;
-    if (is_signed && !prove_set_is_empty(&t->sets, set) && prove_set_max(&t->sets, set) <= half) {
-        if (prove_node(t, inner)->op == TERM_LINEAR && sum_fits(p, inner, false))
-            return extend_sum(p, inner, bits, false);
+    if (is_signed && !prove_set_is_empty(&t->sets, set) && prove_set_max(&t->sets, set) <= half)
         return prove_zext(t, inner, bits);
-    }
     return is_signed ? prove_sext(t, inner, bits) : prove_zext(t, inner, bits);
 }
 
