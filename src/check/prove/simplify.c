@@ -165,11 +165,8 @@ static Term atom_of_choice(Prover *p, Term x, u32 depth)
     Term atom = 0;
     if (depth == 0 || (!node.choices && node.bits > 1))
         return 0;
-    if (node.op == TERM_ITE || node.bits == 1) {
-        Term cond = node.op == TERM_ITE ? prove_kid(t, x, 0) : x;
-        if (prove_decide(p, cond, &atom) < 0 && atom && (node.op == TERM_ITE || node.op == TERM_LOGIC))
-            return atom;
-    }
+    if (node.op == TERM_ITE && prove_decide(p, prove_kid(t, x, 0), &atom) < 0 && atom)
+        return atom;
     for (u32 k = 0; k < node.n; k++)
         if ((atom = atom_of_choice(p, prove_kid(t, x, k), depth - 1)))
             return atom;
@@ -186,11 +183,6 @@ static bool equal(Prover *p, Term a, Term b, u32 cases)
     b = prove_simplify(p, b);
     if (a == b)
         return true;
-    if (prove_bits(&p->t, a) == 1 && prove_bits(&p->t, b) == 1 && cases) {
-        Term differ = prove_xor(&p->t, a, b);
-        if (prove_is_const(&p->t, differ))
-            return !prove_node(&p->t, differ)->value;
-    }
     Term atom = cases ? atom_of_choice(p, a, 16) : 0;
     if (!atom && cases)
         atom = atom_of_choice(p, b, 16);
