@@ -308,8 +308,6 @@ static Term shift_by_number(Terms *t, TermOp op, Term a, u64 amount)
         Term x = prove_kid(t, a, 0);
         return by >= prove_bits(t, x) ? prove_const(t, 0, bits) : prove_zext(t, shift_by_number(t, TERM_SHR, x, by), bits);
     }
-    if (node.op == (u8)op && prove_is_const(t, prove_kid(t, a, 1)))
-        return shift_by_number(t, op, prove_kid(t, a, 0), by + prove_node(t, prove_kid(t, a, 1))->value);
     Term kids[] = {a, prove_const(t, by, 32)};
     return prove_make(t, (TermNode){.op = (u8)op, .bits = (u8)bits, .n = 2}, kids, NULL);
 }
