@@ -254,10 +254,6 @@ Term prove_choice(Terms *t, Term cond, Term a, Term b)
         a = prove_chosen(t, a, cond, true);
         b = prove_chosen(t, b, cond, false);
     }
-    if (prove_node(t, a)->op == TERM_ITE && prove_kid(t, a, 0) == cond)
-        a = prove_kid(t, a, 1);
-    if (prove_node(t, b)->op == TERM_ITE && prove_kid(t, b, 0) == cond)
-        b = prove_kid(t, b, 2);
     Term kids[] = {cond, a, b};
     return a == b ? a : prove_make(t, (TermNode){.op = TERM_ITE, .bits = (u8)prove_bits(t, a), .n = 3}, kids, NULL);
 }
