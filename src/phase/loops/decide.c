@@ -270,7 +270,8 @@ typedef struct Widened {
     Operand start, factor, bound;
 } Widened;
 
-/* The distance. If a register multiplies it and numbers are signed, it is less than 2^31: the product is then less than 2^63. */
+/* Makes the distance. Where a register multiplies it, as a signed number, it is also required to be less than 2^31: then the
+ * product is less than 2^63. */
 static Operand build_multiplied_times(Preheader *t, const DecideGroup *g, const Widened *w)
 {
     Operand times = build_times(t, g, false);

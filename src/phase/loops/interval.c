@@ -82,7 +82,7 @@ static IntervalLine *find_line(LoopInterval *in, const LoopSum *v, bool is_signe
     return &in->line.v[in->line.n - 1];
 }
 
-/* Adds a comparison of numbers that are signed or not. */
+/* Adds a comparison, as one of signed or of unsigned numbers. NULL, or why it stays. */
 static const char *add_limit(LoopInterval *in, const SumCompare *c, bool is_signed, Cmp cmp, LinearId bound,
                              bool not_negative)
 {

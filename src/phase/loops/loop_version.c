@@ -232,7 +232,7 @@ static u32 decide(Analyses *an, Version *v, const LoopCounter *counter)
     return gone;
 }
 
-/* Takes the counter by which the most checks go. */
+/* Chooses the counter that removes the most checks. */
 static void decide_best(Analyses *an, Version *v)
 {
     const LoopCounter *best = NULL;
