@@ -117,7 +117,8 @@ static int by_header(const void *left, const void *right)
     return a->header < b->header ? -1 : a->header > b->header;
 }
 
-/* A header's block holds the number that its loop had before. */
+/* Sorts the loops by their headers, and renumbers them in blocks and parents. Until then a header's block holds its loop's old
+ * number. */
 static void sort_loops(SassCode *code)
 {
     int *renumbered = mem_alloc((code->loop_count + 1) * sizeof *renumbered);

@@ -87,7 +87,7 @@ static Side make_side(Arena *arena, const SassCode *code, Iterations *iterations
     return side;
 }
 
-/* Per cent of the larger loop's operations that the other has, too. */
+/* How many per cent of the larger loop's operations the other loop has as well. */
 static unsigned common(const Work *a, const Work *b)
 {
     unsigned larger = a->size > b->size ? a->size : b->size, shared = 0;

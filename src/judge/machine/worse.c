@@ -200,7 +200,7 @@ void worse_judge(Judgement *j, const Unit *before, const Unit *after)
     apply_rules(j);
 }
 
-/* An empty unit where there is none of that name. */
+/* Reads the function of that name. The unit is empty if there is none, or if it cannot be read. */
 static Unit read_unit(const Cubin *cubin, const char *name)
 {
     Unit unit = {0};
