@@ -46,7 +46,10 @@ static bool has_rivals(const Order *order, const Block *b)
     return true;
 }
 
-static u32 place_of(const TailCandidate *c, u32 places) { return (u32)(c->key >> 32 ^ c->key ^ c->priority) & (places - 1); }
+static u32 place_of(const TailCandidate *c, u32 places)
+{
+    return (u32)(c->key >> 32 ^ c->key ^ c->priority) & (places - 1);
+}
 
 /* Drops most candidates that have their key alone. */
 static void drop_lonely(Merge *m)

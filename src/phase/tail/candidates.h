@@ -40,7 +40,7 @@ typedef struct Merge {
 } Merge;
 
 void candidates_collect(Merge *m); /* those of which no other one has the key may be left out */
-void candidates_sort(Merge *m); /* candidates that may be merged become neighbours */
+void candidates_sort(Merge *m);    /* candidates that may be merged become neighbours */
 /* Bounds the instructions that are compared in the whole function. */
 void candidates_limit_effort(Merge *m);
 bool candidates_exhausted(const Merge *m);

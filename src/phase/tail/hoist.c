@@ -105,8 +105,8 @@ static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
     return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy(a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
-           !bitset_has(&look_at_function(h->pass)->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) && !pair_of_taken(h, other) &&
-           !pair_of_other(h, taken) && !live_in(an_live(h->an), h->other, taken);
+           !bitset_has(&look_at_function(h->pass)->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) &&
+           !pair_of_taken(h, other) && !pair_of_other(h, taken) && !live_in(an_live(h->an), h->other, taken);
 }
 
 static bool is_compared(const TailHoist *h, RegId reg)

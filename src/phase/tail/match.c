@@ -51,9 +51,9 @@ typedef struct PairEpochs {
 } PairEpochs;
 
 typedef struct Pairing {
-    RegId to_other, to_kept;     /* the partner in the other block, or UNPAIRED */
-    u32 opened;                  /* for a register of kept: items of the tail when the pair was made */
-    const Instr *reader;         /* of kept: the only instruction that reads it, where that is in the tail; or NULL */
+    RegId to_other, to_kept; /* the partner in the other block, or UNPAIRED */
+    u32 opened;              /* for a register of kept: items of the tail when the pair was made */
+    const Instr *reader;     /* of kept: the only instruction that reads it, where that is in the tail; or NULL */
 } Pairing;
 
 /* The registers that the comparison under way has paired. */

@@ -19,7 +19,8 @@ const char *body_why_not(Analyses *an, const Block *b, bool explains)
         if (BEYOND(BODY, ++instrs > BODY))
             return "the block is too long";
         if (i != end && !instr_may_be_copied(i, an->summaries))
-            return !explains ? "it must not be duplicated" : arena_printf(an->scratch, "'%s' must not be duplicated", i->op->text->text);
+            return !explains ? "it must not be duplicated"
+                             : arena_printf(an->scratch, "'%s' must not be duplicated", i->op->text->text);
     }
     return NULL;
 }
