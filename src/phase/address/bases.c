@@ -331,16 +331,28 @@ static void count_obstacles(Bases *s)
 }
 
 /* Counts the block's instructions, including those that are not listed, starting from `before`. place[] becomes the count
- * at each listed one. A barrier counts as more than PTXAS_BASE_NEAR: ptxas can move no access over it, so a register that
- * is read on both sides is kept for as long as the threads wait. */
+ * at each listed one. */
 static u32 count_places_of(const Bases *s, const Block *b, u32 *place, u32 before)
 {
     const Listing *listing = s->listing;
     u32 n = listing->first[b->id];
     for_each_instr(i, b) {
-        before += i->kind != INSTR_OP ? 0 : op_has(i->op, OPF_BARRIER) ? PTXAS_BASE_NEAR + 1 : 1;
+        before += i->kind == INSTR_OP;
         if (n < listing->end[b->id] && listing->instrs.v[n].i == i)
             place[n++] = before;
+    }
+    return before;
+}
+
+/* The same of barriers. */
+static u32 count_barriers_of(const Bases *s, const Block *b, u32 before)
+{
+    const Listing *listing = s->listing;
+    u32 n = listing->first[b->id];
+    for_each_instr(i, b) {
+        before += i->kind == INSTR_OP && op_has(i->op, OPF_BARRIER);
+        if (n < listing->end[b->id] && listing->instrs.v[n].i == i)
+            s->barriers[n++] = before;
     }
     return before;
 }
@@ -349,14 +361,19 @@ static void count_places(Bases *s)
 {
     const DomTree *dom = s->listing->dom;
     const Order *order = an_order(s->an);
-    u32 walked = 0, ordered = 0;
-    s->walk_place = arena_alloc_raw(&s->arena, 2 * s->listing->instrs.n * sizeof *s->walk_place);
-    s->order_place = s->walk_place + s->listing->instrs.n;
-    for (u32 pre = 1; pre <= dom->count; pre++)
+    u32 walked = 0, ordered = 0, barriers = 0;
+    s->walk_place = arena_array(&s->arena, u32, s->listing->instrs.n);
+    s->order_place = arena_array(&s->arena, u32, s->listing->instrs.n);
+    s->barriers = arena_array(&s->arena, u32, s->listing->instrs.n);
+    for (u32 pre = 1; pre <= dom->count; pre++) {
         walked = count_places_of(s, dom->by_pre[pre], s->walk_place, walked);
+        barriers = count_barriers_of(s, dom->by_pre[pre], barriers);
+    }
     for (u32 k = 0; k < order->count; k++)
         ordered = count_places_of(s, order->rpo[k], s->order_place, ordered);
 }
+
+bool bases_are_parted(const Bases *s, u32 from, u32 to) { return s->barriers[to] != s->barriers[from]; }
 
 bool bases_are_distant(const Bases *s, u32 from, u32 to)
 {

@@ -27,6 +27,7 @@ typedef struct Bases {
     u32 *calls;        /* by instruction: the number of calls before it */
     u32 *walk_place;   /* by instruction: how many of the function come up to it in the order of the walk ... */
     u32 *order_place;  /* ... and in reverse post-order */
+    u32 *barriers;     /* by instruction: how many barriers come up to it in the order of the walk */
     u32 *headers;      /* by pre-order number of a block: the number of loops that begin there or before */
     VecU32 work;
 } Bases;
@@ -69,6 +70,8 @@ BaseReach bases_reach(const Bases *s, u32 value, u32 n);
 /* Whether more than PTXAS_BASE_NEAR instructions stand between the two, of which `from` comes first in the walk.
  * Instructions of blocks beside the path also count, since one order or the other puts them in between. */
 bool bases_are_distant(const Bases *s, u32 from, u32 to);
+/* Whether a barrier stands between them in the order of the walk. */
+bool bases_are_parted(const Bases *s, u32 from, u32 to);
 
 /* The operand in `slot` becomes reg, and its offset grows by plus. */
 void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus);

@@ -96,14 +96,15 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
 }
 
-/* Whether the register of the holder would have to stay live for long to be read in instruction n. */
+/* Whether the register of the holder would have to stay live for long to be read in instruction n, or while threads wait. ptxas
+ * moves no access over a barrier. */
 static bool is_far(const Cbe *c, u32 holder, u32 n)
 {
     const ListedValue *v = &c->s->listing->values.v[holder];
     u32 since = c->last_read[holder] ? c->last_read[holder] : v->phi ? c->s->listing->first[v->phi->id] : v->instr;
     switch (bases_reach(c->s, holder, n)) {
     case REACH_LIVE:
-    case REACH_NEAR: return bases_are_distant(c->s, since, n);
+    case REACH_NEAR: return bases_are_distant(c->s, since, n) || bases_are_parted(c->s, since, n);
     default: return true;
     }
 }
