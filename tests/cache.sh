@@ -42,7 +42,7 @@ runs() { touch calls; [ "$(wc -l <calls)" = "$1" ]; rm -f calls; }
 # cold [OUTPUT]: asks, and delivers what `plain` is.
 cold() { build slow.ptx "${1:-o}"; runs 3; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow"' log; rm log; }
 warm() { build slow.ptx "${1:-o}"; runs 1; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow", "how": "left alone", "why": "[^"]*instructions' log; rm log; }
-entries() { find "${1:-c}" -type f ! -name 'new.*'; }
+entries() { find "${1:-c}" -type f ! -name '.new.*'; }
 of_slow() { grep -l '^slow ' $(entries); }
 of_text() { grep -l '^# left alone: slow' $(entries); }
 of_kernels() { grep -L '^# of a text' $(entries); }
@@ -128,7 +128,7 @@ else
     fi
 
     # ---- many, and time -------------------------------------------------------------------------------------------
-    case_ 'ten builds at once' 'for i in 1 2 3 4 5 6 7 8 9 10; do build slow.ptx o$i & done; wait; for i in 1 2 3 4 5 6 7 8 9 10; do cmp o$i plain; done; rm calls log; warm; [ -z "$(find c -name "new.*")" ]'
+    case_ 'ten builds at once' 'for i in 1 2 3 4 5 6 7 8 9 10; do build slow.ptx o$i & done; wait; for i in 1 2 3 4 5 6 7 8 9 10; do cmp o$i plain; done; rm calls log; warm; [ -z "$(find c -name ".new.*")" ]'
     case_ 'a cache that is deleted in the middle' '(while [ ! -e stop ]; do rm -rf c || :; done) & for i in 1 2 3 4 5; do build slow.ptx o$i; cmp o$i plain; done; touch stop; wait; rm -rf c calls log; cold; warm'
     case_ 'a clock that goes back' 'cold; find c -exec touch -d "2100-01-01" {} +; forget_texts; warm; [ -z "$(find c -type f -newermt 2090-01-01)" ]'
     case_ 'the oldest go first, and those from the future before them' 'cold; for e in $(entries); do d=$(dirname $e); for age in 1 2 3; do echo x >$d/old$age; touch -d "-$age days" $d/old$age; done; echo x >$d/future; touch -d 2100-01-01 $d/future; done

@@ -179,6 +179,7 @@ case_ 'a value that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-si
 case_ 'a guard with a word, which asks' 'bad_line "kernel 0123456789abcdef: --guard=off" 26 ".--guard=off. is neither"; bad_line "kernel 0123456789abcdef: -O2 --guard=./ptxas" 30 ".--guard=./ptxas. is neither"; echo "kernel 0123456789abcdef: -O2 --guard" >d; exits 0 ptxopt --tuned=d in.ptx -o o; [ ! -s said ]'
 case_ 'two decisions that differ: the last one counts, with a warning' 'ptxopt --list-phases >/dev/null; h=0123456789abcdef; printf "k $h: -O1\nk $h: -O1 --layout-invert=always # more\nj $h: -O2\nk fedcba9876543210: -O3\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; says "^d:2:1: warning: .k. has another decision before this one, .-O1., which does not count"; [ "$(grep -c warning said)" = 1 ]
     printf "k $h: -O1 --disable=layout\nk $h: --disable=layout -O2 -O1 # the same\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; [ ! -s said ]; printf "k $h: -O2\nk $h: -O2 --guard\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; says "^d:2:1: warning"; echo "k $h: -O2" >d; echo "k $h: -O3" >e; exits 0 ptxopt --tuned=d --tuned=e in.ptx -o o; [ ! -s said ]'
+case_ 'a function that one of two decisions leaves alone is left alone' 'h=0123456789abcdef; printf "k $h: --disable=all\nk $h: -O2 --guard\n" >d; exits 0 ptxopt --tuned=d in.ptx -o o; says "^d:2:1: warning: .k. is left alone, as another decision before this one says"'
 case_ 'a phase that is none' 'bad_line "kernel 0123456789abcdef: --disable=tail" 26 "--disable: unknown phase .tail."'
 case_ 'options that are not about phases' 'bad_line "kernel 0123456789abcdef: -O3 --remarks=x" 30 ".--remarks=x. is neither -O, --disable, --enable, --guard nor a knob"; bad_line "kernel 0123456789abcdef: -O3 word" 30 ".word. is no option"'
 case_ 'decisions of other texts are passed over, with a remark' 'echo "scan_step 0123456789abcdef: -O0" >d; ptxopt --tuned=d --remarks=r in.ptx -o o; cmp o want.ptx; grep -q "Name: *NotTuned" r
@@ -190,6 +191,7 @@ if [ -z "$PTXAS" ]; then
 else
     export REAL="$PTXAS"
     (cd "$WORK/input" && "$BUILD/ptxopt" --tune="$PTXAS" --tune-jobs="$JOBS" --tune-out=best.tuned in.ptx -o best.ptx 2>best.said)
+    case_ 'it is left alone whichever decision stands first' 'sed "s/: .*/: --disable=all/" best.tuned >no; cat no best.tuned >a; cat best.tuned no >b; for d in a b; do exits 0 ptxopt --tuned=$d in.ptx -o o; cmp o in.ptx; done; ptxopt --tuned=best.tuned in.ptx -o o; not cmp -s o in.ptx'
     case_ 'setmaxnreg that ptxas ignores gets the line that makes it count' 'exits 0 ptxopt --tune=./ptxas --tune-out=d resize.ptx -o o; says ".k. is tuned with --levers-min-ctas=1: .*setmaxnreg obeyed 0 to 2"; grep -qx ".minnctapersm 1" o; grep -q "^k [0-9a-f]*: -O2 --levers-min-ctas=1 #" d
         export PATH=/nonexistent; "$BUILD/ptxopt" --tuned=d resize.ptx -o p; /usr/bin/cmp o p'
     case_ 'a front applies that, unless the command line decides about registers' 'exits 0 ptxopt --tune=./ptxas --tune-out=d resize.ptx -o best.ptx

@@ -166,16 +166,25 @@ static bool parse_hash(const char *word, u64 *hash)
     return strcmp(word + HASH_DIGITS, ":") == 0;
 }
 
-/* Files of several builds are put together, and some of them may be of another ptxas. */
-static void warn_of_other(Reader *reader, const Tuned *tuned, Span where)
+/* Verdicts of several builds are put together, and some may be about another ptxas or target. A function that one of them
+ * leaves alone is left alone; otherwise the last decision counts. */
+static void settle(Reader *reader, Tuned *tuned, Span where)
 {
     const VecTuned *decisions = &reader->options->pipeline.tuned;
     u64 *seen = fnvmap_at(&reader->seen, fnv_bytes(tuned->hash, tuned->name, strlen(tuned->name)));
     const Tuned *other = *seen ? &decisions->v[*seen - 1] : NULL;
     *seen = decisions->n + 1;
-    if (other && strcmp(other->words, tuned->words) != 0)
-        diag_at(&reader->diag, DIAG_WARNING, where, "'%s' has another decision before this one, '%s', which does not count",
-                tuned->name, other->words);
+    if (!other || strcmp(other->words, tuned->words) == 0)
+        return;
+    bool left_alone = true;
+    for (u32 phase = 0; phase < PHASE_COUNT; phase++)
+        left_alone &= other->config->disabled[phase];
+    diag_at(&reader->diag, DIAG_WARNING, where,
+            left_alone ? "'%s' is left alone, as another decision before this one says"
+                       : "'%s' has another decision before this one, '%s', which does not count",
+            tuned->name, other->words);
+    if (left_alone)
+        *tuned = *other;
 }
 
 static void take_line(Reader *reader, const Words *words)
@@ -194,7 +203,7 @@ static void take_line(Reader *reader, const Words *words)
         return;
     }
     tuned.words = options_words(reader->options, tuned.config);
-    warn_of_other(reader, &tuned, span_of(reader, words->v[0]));
+    settle(reader, &tuned, span_of(reader, words->v[0]));
     vec_push(&reader->options->pipeline.tuned, tuned);
 }
 

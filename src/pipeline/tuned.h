@@ -21,7 +21,7 @@ const Tuned *tuned_by_hash(const VecTuned *tuned, const char *name, u64 hash);
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn);
 
 /* Adds the decisions of a file to options->pipeline.tuned; false after a message. Where two differ about one function, a warning says
- * so, and the last one counts. */
+ * so. One that leaves the function alone counts, otherwise the last one. */
 bool tuned_read(Options *options, const char *path, FILE *messages);
 
 #endif

@@ -235,13 +235,17 @@ static int oldest_first(const void *a, const void *b)
     return x->used.tv_nsec < y->used.tv_nsec ? -1 : x->used.tv_nsec > y->used.tv_nsec;
 }
 
+/* How the name of a file begins that is not yet whole: patterns of a shell pass it over. */
+#define TEMPORARY ".new."
+
 static u64 list_shelf(Arena *arena, DIR *shelf, const char *new, VecKept *kept)
 {
     u64 sum = 0;
     time_t now = time(NULL);
     for (struct dirent *entry; (entry = readdir(shelf));) {
         struct stat st;
-        if (entry->d_name[0] == '.' || fstatat(dirfd(shelf), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        bool hidden = entry->d_name[0] == '.' && strncmp(entry->d_name, TEMPORARY, sizeof TEMPORARY - 1) != 0;
+        if (hidden || fstatat(dirfd(shelf), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         u64 bytes = ((u64)st.st_size / BLOCK_BYTES + 1) * BLOCK_BYTES;
         sum += bytes;
@@ -282,7 +286,7 @@ void cache_put(const Cache *cache, u64 key, const char *text)
     clock_gettime(CLOCK_MONOTONIC, &now);
     name_file(name, key);
     const char *first = write_header(&arena, key, text);
-    const char *temporary = arena_printf(&arena, "new.%ld.%ld.%s", (long)getpid(), now.tv_nsec, name);
+    const char *temporary = arena_printf(&arena, TEMPORARY "%ld.%ld.%s", (long)getpid(), now.tv_nsec, name);
     int fd = openat(shelf, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     bool good = fd >= 0 && write_whole(fd, first, strlen(first)) && write_whole(fd, text, strlen(text));
     good = fd >= 0 && close(fd) == 0 && good;

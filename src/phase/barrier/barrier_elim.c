@@ -400,16 +400,16 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
     }
 }
 
-/* Why a barrier of these numbers stays: an instruction of the function, or of a callee, may use one of them for some
- * threads only. */
-static const char *why_partial(const Elim *e, u16 ids)
+/* The numbers that the function, or a callee, may use for some threads only. */
+static u16 partial_numbers(const Elim *e)
 {
+    u16 ids = 0;
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
         BarrierUse use = barrier_use(e->reach, e->reach->barriers.v[k]);
-        if (!use.called && !use.full && use.ids & ids)
-            return "its number is also used to arrive, to count threads, or from a register";
+        if (!use.called && !use.full)
+            ids |= use.ids;
     }
-    return "a call may execute barriers, of which nothing is known";
+    return ids;
 }
 
 /* Reports all barriers that stay, including those that were never candidates. */
@@ -418,13 +418,16 @@ static void report_all_kept(Elim *e)
     for (u32 k = 0; k < e->count; k++)
         if (!e->candidates[k].removed && !e->candidates[k].weakened)
             report_candidate(e, &e->candidates[k]);
+    u16 partial = partial_numbers(e);
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
         const Instr *i = e->reach->barriers.v[k];
         BarrierUse use = barrier_use(e->reach, i);
         if (use.carries_data)
             report_kept(e, "BarrierCarriesData", i, "its result is data");
         else if (use.full && !waits_for_all(e->reach, use))
-            report_kept(e, "BarrierMayPair", i, why_partial(e, use.ids));
+            report_kept(e, "BarrierMayPair", i,
+                        use.ids & partial ? "its number is also used to arrive, to count threads, or from a register"
+                                          : "a call may execute barriers, of which nothing is known");
         else if (!use.full && use.ids && !use.called && !use.arrives)
             report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register");
     }
