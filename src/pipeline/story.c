@@ -104,10 +104,15 @@ static void tell_versions(Story *story)
 
 /* ---- remarks of one name ------------------------------------------------------------------------------------------ */
 
+typedef struct Places {
+    u32 n; /* of which the first few are told */
+    const char *told, *last;
+} Places;
+
 typedef struct NamedRemarks {
     const StoryRemark *first;
-    u32 count, places; /* things that they are about; places that they name, of which the first few are told */
-    const char *told, *last;
+    u32 count;          /* things that they are about */
+    Places same, other; /* of the remarks with the first one's reason, or of what was done; of those with another reason */
 } NamedRemarks;
 typedef VEC(NamedRemarks) VecNamedRemarks;
 
@@ -131,8 +136,16 @@ static NamedRemarks *find_named(VecNamedRemarks *named, const StoryRemark *remar
     for (u32 i = 0; i < named->n; i++)
         if (strcmp(named->v[i].first->name, remark->name) == 0)
             return &named->v[i];
-    vec_push(named, ((NamedRemarks){.first = remark, .told = "", .last = ""}));
+    vec_push(named, ((NamedRemarks){.first = remark, .same = {0, "", ""}, .other = {0, "", ""}}));
     return &vec_last(named);
+}
+
+static void add_place(Arena *arena, Places *places, const char *place)
+{
+    if (strcmp(place, places->last) == 0 || ++places->n > PLACES)
+        return;
+    places->told = arena_append(arena, places->told, ", ", "%s", place);
+    places->last = place;
 }
 
 /* The remarks of a kind by their names, in the order in which these appear. */
@@ -144,24 +157,24 @@ static VecNamedRemarks name_remarks(Story *story, RemarkKind kind)
         if (remark->kind != kind || is_switch(remark) || is_version(remark))
             continue;
         NamedRemarks *named = find_named(&all, remark);
-        const char *place = place_of(story->arena, remark);
+        bool same = kind == REMARK_PASSED || strcmp(reason_of(remark), reason_of(named->first)) == 0;
         named->count += things_of(remark);
-        if (strcmp(place, named->last) == 0 || ++named->places > PLACES)
-            continue;
-        named->told = arena_append(story->arena, named->told, ", ", "%s", place);
-        named->last = place;
+        add_place(story->arena, same ? &named->same : &named->other, place_of(story->arena, remark));
     }
     return all;
 }
 
-/* "9 tails merged (a.cu:12, a.cu:40, ...)", or, of what was left, with the first reason. */
+static const char *more_places(const Places *places) { return places->n > PLACES ? ", ..." : ""; }
+
+/* "9 tails merged (a.cu:12, a.cu:40, ...)", or, of what was left, with the first reason and the places that have another one. */
 static void tell_named(Story *story, const NamedRemarks *named)
 {
     const RemarkWords *known = words_of(named->first->name);
-    const char *what = !known ? named->first->name : named->count == 1 ? known->one : known->many;
-    bool passed = named->first->kind == REMARK_PASSED;
-    tell(story, "%u %s (%s%s%s%s)", named->count, what, named->told, named->places > PLACES ? ", ..." : "",
-         passed ? "" : ": ", passed ? "" : reason_of(named->first));
+    const char *what = !known ? named->first->name : named->count == 1 ? known->one : known->many, *why = "";
+    if (named->first->kind != REMARK_PASSED)
+        why = arena_printf(story->arena, ": %s%s%s%s", reason_of(named->first), named->other.n ? "; for other reasons: " : "",
+                           named->other.told, more_places(&named->other));
+    tell(story, "%u %s (%s%s%s)", named->count, what, named->same.told, more_places(&named->same), why);
 }
 
 /* ---- stories ------------------------------------------------------------------------------------------------------ */
