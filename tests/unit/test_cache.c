@@ -154,7 +154,7 @@ static u32 remove_folder(const char *folder)
         int in = openat(dirfd(all), shelf->d_name, O_RDONLY | O_DIRECTORY);
         DIR *dir = fdopendir(in);
         for (struct dirent *entry; (entry = readdir(dir));)
-            files += entry->d_name[0] != '.' && unlinkat(in, entry->d_name, 0) == 0;
+            files += entry->d_type == DT_REG && unlinkat(in, entry->d_name, 0) == 0;
         closedir(dir);
         assert_int_equal(unlinkat(dirfd(all), shelf->d_name, AT_REMOVEDIR), 0);
     }
