@@ -104,15 +104,15 @@ static void tell_versions(Story *story)
 
 /* ---- remarks of one name ------------------------------------------------------------------------------------------ */
 
-typedef struct Places {
+typedef struct ToldPlaces {
     u32 n; /* of which the first few are told */
     const char *told, *last;
-} Places;
+} ToldPlaces;
 
 typedef struct NamedRemarks {
     const StoryRemark *first;
     u32 count;          /* things that they are about */
-    Places same, other; /* of the remarks with the first one's reason, or of what was done; of those with another reason */
+    ToldPlaces same, other; /* of the remarks with the first one's reason, or of what was done; of those with another reason */
 } NamedRemarks;
 typedef VEC(NamedRemarks) VecNamedRemarks;
 
@@ -140,7 +140,7 @@ static NamedRemarks *find_named(VecNamedRemarks *named, const StoryRemark *remar
     return &vec_last(named);
 }
 
-static void add_place(Arena *arena, Places *places, const char *place)
+static void add_place(Arena *arena, ToldPlaces *places, const char *place)
 {
     if (strcmp(place, places->last) == 0 || ++places->n > PLACES)
         return;
@@ -164,7 +164,7 @@ static VecNamedRemarks name_remarks(Story *story, RemarkKind kind)
     return all;
 }
 
-static const char *more_places(const Places *places) { return places->n > PLACES ? ", ..." : ""; }
+static const char *more_places(const ToldPlaces *places) { return places->n > PLACES ? ", ..." : ""; }
 
 /* "9 tails merged (a.cu:12, a.cu:40, ...)", or, of what was left, with the first reason and the places that have another one. */
 static void tell_named(Story *story, const NamedRemarks *named)
