@@ -42,8 +42,10 @@ done
 module()
 {
     for change in 0 1; do awk -v kind="$shape" -v n="$3" -v change=$change -f tests/bench/modules.awk >"$WORK/in$change.ptx"; done
+    # The one loop of checks_of_loop is larger than the default allows.
+    if [ "$shape" = checks_of_loop ]; then size=1000000; else size=1024; fi
     case $1 in
-    ptxopt) "$BUILD/measure" "$2" "$BUILD/ptxopt" -O3 --loop-version-size=1000000 "$WORK/in0.ptx" -o "$WORK/out.ptx" ;;
+    ptxopt) "$BUILD/measure" "$2" "$BUILD/ptxopt" -O3 --loop-version-size=$size "$WORK/in0.ptx" -o "$WORK/out.ptx" ;;
     ptxopt-prove) "$BUILD/measure" "$2" "$BUILD/ptxopt-prove" "$WORK/in0.ptx" "$WORK/in1.ptx" ;;
     esac
 }
