@@ -47,12 +47,14 @@ static Sem arithmetic(const OpInfo *op)
     return sem;
 }
 
-/* The Sem of a product's low half, or of a whole product. */
+/* The Sem of a product's low half, or of a whole product. PTX has no whole product of 128 bits, and ptxas refuses it. */
 static Sem product(const OpInfo *op)
 {
     Sem sem = arithmetic(op);
     if (op_has_modifier(op, ".wide"))
         sem.bits = (u8)(2 * sem.from);
+    if (sem.bits > 64)
+        return (Sem){.op = OPC_UNKNOWN};
     return sem.bits > sem.from || op_has_modifier(op, ".lo") ? sem : (Sem){.op = OPC_UNKNOWN};
 }
 
