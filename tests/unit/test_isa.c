@@ -723,9 +723,9 @@ static void test_what_arithmetic_computes(void **state)
 
 static void test_what_is_no_plain_arithmetic(void **state)
 {
-    static const char *const text[] = {"mul.wide.u64", "mad.wide.s64", "add.sat.s32",    "mul.hi.u32",      "add.f32",  "add.u16x2",     "cvt.sat.u32.s64",
+    static const char *const text[] = {"add.sat.s32",    "mul.hi.u32",      "add.f32",  "add.u16x2",     "cvt.sat.u32.s64",
                                        "cvt.rn.f32.s32", "min.relu.s32",    "addc.u32", "setp.eq.f16x2", "set.eq.f32.s32",
-                                       "mul24.lo.s32",   "add.s32.strange", "and.b128"};
+                                       "mul24.lo.s32",   "add.s32.strange", "and.b128", "mul.wide.u64",  "mad.wide.s64"};
     for (u32 k = 0; k < COUNT_OF(text); k++)
         assert_sem(state, text[k], OPC_UNKNOWN, 0, 0, false);
 }

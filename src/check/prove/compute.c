@@ -130,6 +130,8 @@ static Term product(Compute *c, u32 *bits)
     Term a = source(c, 1, c->bits), b = source(c, 2, c->bits);
     if (op_has_modifier(c->op, ".hi"))
         return named(c, "mul.hi", c->is_signed, c->bits, (Term[]){a < b ? a : b, a < b ? b : a}, 2);
+    if (op_has_modifier(c->op, ".wide") && c->bits > 32) /* no PTX */
+        return named(c, "mul.wide", c->is_signed, c->bits, (Term[]){a, b}, 2);
     if (op_has_modifier(c->op, ".wide")) {
         *bits = c->bits * 2;
         a = prove_resize(c->t, a, *bits, c->is_signed);
