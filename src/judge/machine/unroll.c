@@ -475,6 +475,19 @@ static void note_twins(const Side *side, const Side *other, int *twin, bool *rem
             remade[i] |= remade[around];
 }
 
+static void find_rests_in_both(Side *old, Side *new, bool beside, bool (*same)(const Work *a, const Work *b))
+{
+    find_rests(new, old, beside, same);
+    find_rests(old, new, beside, same);
+}
+
+static void find_unrolled_in_both(Side *old, Side *new, unsigned (*times)(const Work *one, const Work *many))
+{
+    find_unrolled(new, old, times);
+    find_unrolled(old, new, times);
+}
+
+/* Matches the loops of one part of the code, the surest pairs first: what an earlier rule has paired, later ones pass over. */
 static int match_parts(const SassCode *before, const SassCode *after, Iterations *old_loops, size_t p,
                        Iterations *new_loops, size_t q)
 {
@@ -491,21 +504,14 @@ static int match_parts(const SassCode *before, const SassCode *after, Iterations
     pair_loops(&old, &new, same_work);
     pair_loops(&old, &new, alike_once);
     pair_places(&old, &new);
-    find_rests(&new, &old, true, same_work);
-    find_rests(&old, &new, true, same_work);
-    find_rests(&new, &old, false, same_work_alike);
-    find_rests(&old, &new, false, same_work_alike);
-    find_unrolled(&new, &old, multiple);
-    find_unrolled(&old, &new, multiple);
+    find_rests_in_both(&old, &new, true, same_work);
+    find_rests_in_both(&old, &new, false, same_work_alike);
+    find_unrolled_in_both(&old, &new, multiple);
     pair_parents(&old, &new);
-    find_rests(&new, &old, false, same_work);
-    find_rests(&old, &new, false, same_work);
-    find_rests(&new, &old, true, same_accesses);
-    find_rests(&old, &new, true, same_accesses);
-    find_unrolled(&new, &old, multiple_of_accesses);
-    find_unrolled(&old, &new, multiple_of_accesses);
-    find_rests(&new, &old, true, same_without_tests);
-    find_rests(&old, &new, true, same_without_tests);
+    find_rests_in_both(&old, &new, false, same_work);
+    find_rests_in_both(&old, &new, true, same_accesses);
+    find_unrolled_in_both(&old, &new, multiple_of_accesses);
+    find_rests_in_both(&old, &new, true, same_without_tests);
     find_copies_around(&new, &old);
     find_copies_around(&old, &new);
     find_copies_beside(&new, &old);

@@ -22,10 +22,11 @@
  * it is if one of its readers needs it. Three things cost ptxas nothing. They are a product that additions read, a shift
  * that one addition reads, or several in another block, and the low half of a pair. A base is not kept live across a
  * call. For a value that a few machine instructions compute (target/ptxas.h), it is not kept live across a loop or a
- * barrier, or past PTXAS_BASE_NEAR. For an equal value that two instructions compute, it is not kept live into another block. In shared
- * and local memory a sum is one addition of 32 bits, and ptxas can distinguish local arrays whose addresses are sums.
- * Values that are the same in the whole warp, and read in a loop, ptxas keeps in uniform registers, except for products
- * of 64 bits. Where a thread's registers are full, one instruction less only makes ptxas order the others differently.
+ * barrier, or past PTXAS_BASE_NEAR. For an equal value that two instructions compute, it is not kept live into another
+ * block. In shared and local memory a sum is one addition of 32 bits, and ptxas can distinguish local arrays whose
+ * addresses are sums. Values that are the same in the whole warp, and read in a loop, ptxas keeps in uniform registers,
+ * except for products of 64 bits. Where a thread's registers are full, one instruction less only makes ptxas order the
+ * others differently.
  *
  * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --common-base-elim-max-depth.
  * Arrays in local memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has
@@ -96,8 +97,8 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
 }
 
-/* Whether the register of the holder would have to stay live for long to be read in instruction n, or while threads wait. ptxas
- * moves no access over a barrier. */
+/* Whether the register of the holder would have to stay live for long to be read in instruction n, or past a barrier, over
+ * which ptxas moves no access. */
 static bool is_far(const Cbe *c, u32 holder, u32 n)
 {
     const ListedValue *v = &c->s->listing->values.v[holder];
