@@ -81,13 +81,20 @@ large_case()
     [ -n "${IMAGES_ONLY:-}" ] || compare "$@"
 }
 
-# interpreted FILE LAUNCH NAME IMAGE: what the interpreter computes is what the image does.
+# image_as_written FILE: image, in which ptxas fuses no product with a sum, as the interpreter does not.
+image_as_written()
+{
+    if [ -n "$PTXAS" ] && cubin=$(assemble "$1" "$GPU_TARGET" -fmad false); then echo "$cubin"; else echo "$1"; fi
+}
+
+# interpreted FILE LAUNCH NAME: what the interpreter computes is what the GPU does. Which lanes an activemask sees is the GPU's own choice.
 interpreted()
 {
+    ! grep -q 'activemask\.' "$1" || { echo "skip $3 interpreted: activemask"; return; }
     "$BUILD/ptxrun" --brief "$1" "$2" >"$WORK/$3.interpreted" 2>&1
     if ! grep -qE '^(launch|output) ' "$WORK/$3.interpreted" || grep -qvE '^(launch|output) ' "$WORK/$3.interpreted"; then
         echo "skip $3 interpreted: $(grep -vE '^(launch|output) ' "$WORK/$3.interpreted" | head -1)"
-    elif timeout 120 "$BUILD/gpu_check" --values "$1" "$2" "$4" >"$WORK/$3.computed" 2>&1 &&
+    elif timeout 120 "$BUILD/gpu_check" --values "$1" "$2" "$(image_as_written "$1")" >"$WORK/$3.computed" 2>&1 &&
         cmp -s "$WORK/$3.interpreted" "$WORK/$3.computed"; then
         echo "pass $3 interpreted"
     else
@@ -95,7 +102,7 @@ interpreted()
     fi
 }
 
-exec_case() { interpreted "$1" "${1%.ptx}.launch" "small/$(basename "$1" .ptx)" "$(image "$1")"; }
+exec_case() { interpreted "$1" "${1%.ptx}.launch" "small/$(basename "$1" .ptx)"; }
 
 # random_case SEED: a kernel of ptxgen. Polls of memory that others write without a fence have no result of their own.
 random_case()
@@ -106,7 +113,7 @@ random_case()
     [ -z "$PTXAS" ] || [ "$before" != "$base.ptx" ] || { echo "skip random/$1: ptxas does not assemble it"; return; }
     REPEAT=--repeat=1 compare "$base.ptx" "$base.launch" "random/$1" "$before" "$(optimized "$base.ptx" "random/$1.O2" -O2)" \
         "$(optimized "$base.ptx" "random/$1.O3" -O3)"
-    interpreted "$base.ptx" "$base.launch" "random/$1" "$before"
+    interpreted "$base.ptx" "$base.launch" "random/$1"
 }
 
 # Runs the cases on standard input, several at once.
