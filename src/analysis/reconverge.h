@@ -103,10 +103,11 @@ ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Bl
  * reconvergence point; NULL where several branches are decided at once. */
 ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool converged);
 /* Notes that the branch goes, and that all threads that come to it go to `to`. Two branches may each be decided, but not
- * both, if together they are all that leaves a loop. The same holds if paths from them to their reconvergence points
- * share a block. */
+ * both, if together they are all that leaves a loop. The same holds if the first one stands on a path from the second one
+ * to its reconvergence point. So it costs fewer calls to decide outer branches of a nest before inner ones. */
 void reconverge_decide(ReconvergeGate *gate, const Block *branch, const Block *to);
-/* Notes that some threads no longer come to the branch. */
+/* Notes that some threads no longer come to the branch. No branch is then decided whose paths to its reconvergence point
+ * share a block with those of this one. */
 void reconverge_bypass(ReconvergeGate *gate, const Block *branch);
 
 #endif

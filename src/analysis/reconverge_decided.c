@@ -110,18 +110,6 @@ static bool walk_from(ReconvergeGate *g, const Block *branch)
     return reconverge_walk_on(g, old);
 }
 
-/* Marks the paths from the branch to its reconvergence point. */
-static void mark_decided(ReconvergeGate *g, const Block *branch)
-{
-    if (!reconverge_matters(g))
-        return;
-    if (!g->decided.of)
-        g->decided = marks_new(g->arena, an_order(g->an)->count);
-    g->decided_all |= !walk_from(g, branch);
-    for (u32 k = 0; k < g->work.n; k++)
-        marks_add(&g->decided, g->work.v[k]);
-}
-
 void reconverge_decide(ReconvergeGate *g, const Block *branch, const Block *to)
 {
     const Order *order = an_order(g->an);
@@ -129,26 +117,42 @@ void reconverge_decide(ReconvergeGate *g, const Block *branch, const Block *to)
         return;
     if (!g->only)
         g->only = arena_array(g->arena, u32, order->count);
-    g->only[order->index[branch->id]] = order->index[to->id] + 1;
-    mark_decided(g, branch);
+    u32 position = order->index[branch->id];
+    g->only[position] = order->index[to->id] + 1;
+    if (g->last < position)
+        g->last = position;
 }
 
 void reconverge_bypass(ReconvergeGate *g, const Block *branch)
 {
-    if (gate_knows(g, branch))
-        mark_decided(g, branch);
+    if (!gate_knows(g, branch) || !reconverge_matters(g))
+        return;
+    if (!g->bypassed.of)
+        g->bypassed = marks_new(g->arena, an_order(g->an)->count);
+    g->bypassed_all |= !walk_from(g, branch);
+    for (u32 k = 0; k < g->work.n; k++)
+        marks_add(&g->bypassed, g->work.v[k]);
 }
 
-/* Whether a path from the branch to its reconvergence point shares a block with such a path of a branch that is decided already. The
- * two together may make a block post-dominate that would not without one of them. */
-static bool overlaps_decided(ReconvergeGate *g, const Block *branch)
+/* Whether no branch that is decided already can follow this one. Outside of loops, paths only lead to later positions. */
+static bool follows_decided(const ReconvergeGate *g, const Block *branch)
 {
-    if (!g->decided.of)
+    const Loops *loops = an_loops(g->an);
+    return !g->only || (an_order(g->an)->index[branch->id] > g->last && !loop_of(loops, branch) && !loops->irreducible);
+}
+
+/* Whether the paths from the branch to its reconvergence point may differ by now. A branch on them is decided already, or
+ * they share a block with those of a branch that some threads bypass. If neither holds, all answers about the branch are
+ * still true: a decision before it takes paths away, and only those that lead to the branch. */
+static bool has_other_paths(ReconvergeGate *g, const Block *branch)
+{
+    bool follows = follows_decided(g, branch);
+    if (follows && !g->bypassed.of)
         return false;
-    if (g->decided_all || !walk_from(g, branch))
+    if (g->bypassed_all || !walk_from(g, branch))
         return true;
     for (u32 k = 0; k < g->work.n; k++)
-        if (marks_has(&g->decided, g->work.v[k]))
+        if ((g->bypassed.of && marks_has(&g->bypassed, g->work.v[k])) || (!follows && g->only[g->work.v[k]]))
             return true;
     return false;
 }
@@ -196,7 +200,7 @@ ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block 
         return RECONVERGE_ACTIVE_SET;
     if (!gate_knows(g, branch) || !gate_knows(g, to))
         return reconverge_judge(g, g->w->any_wait, &after);
-    if (overlaps_decided(g, branch))
+    if (has_other_paths(g, branch))
         return RECONVERGE_WAIT;
     if (to == old)
         return RECONVERGE_SAFE;

@@ -38,10 +38,10 @@ struct ReconvergeGate {
     Marks spare;  /* of the second one of two walks at a time */
     VecU32 exits; /* positions of blocks that leave the function */
     u32 *only;    /* by position: of the only block that the branch still leads to, plus 1; 0: not decided; NULL: none is */
-    /* by position: on the paths from such a branch, or one that some threads bypass, to its reconvergence point */
-    Marks decided;
+    u32 last;     /* the last position of a branch in `only` */
+    Marks bypassed; /* by position: on the paths from a branch that some threads bypass to its reconvergence point */
     bool exits_known;
-    bool decided_all; /* one of these walks was too long */
+    bool bypassed_all; /* one of these walks was too long */
     u64 budget;       /* blocks that all walks may still look at */
 };
 

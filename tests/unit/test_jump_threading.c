@@ -58,8 +58,25 @@ static char *write_sites(u32 sites)
     return text;
 }
 
-/* The remarks of jump-threading on a function of so many sites. */
-static char *remarks_of(u32 sites)
+/* if (p) if (p) ...: a barrier at each join, and a bound that no thread exceeds at each branch. */
+static char *write_nest(u32 depth)
+{
+    char *text;
+    size_t size;
+    FILE *t = open_memstream(&text, &size);
+    fprintf(t, PTX_HEAD ".entry f(.param .u64 out) .reqntid 32 {\n.reg .b32 %%r<2>; .reg .b64 %%rd<2>; .reg .pred %%p<2>;\n"
+                        "\tld.param.u64 %%rd1, [out];\n\tmov.u32 %%r1, %%tid.x;\n");
+    for (u32 n = 0; n < depth; n++)
+        fprintf(t, "\tsetp.gt.u32 %%p1, %%r1, %u;\n\t@%%p1 bra J%u;\n\tst.global.u32 [%%rd1+%u], %%r1;\n", n + 32, n, 4 * n);
+    for (u32 n = depth; n-- > 0;)
+        fprintf(t, "J%u:\n\tbar.sync 0;\n", n);
+    fprintf(t, "\tret;\n}\n");
+    fclose(t);
+    return text;
+}
+
+/* The remarks of jump-threading on the source, which it frees. *calls: how often the phase was called. */
+static char *remarks_of(char *source, u32 *calls)
 {
     PipelineConfig config = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF};
     u32 phase = 0;
@@ -68,7 +85,7 @@ static char *remarks_of(u32 sites)
     config.sequence = (VecU32){&phase, 1, 1};
     knobs_init(&config.knobs);
 
-    char *source = write_sites(sites), *remarks, *said;
+    char *remarks, *said;
     size_t remarks_size, said_size;
     FILE *remark_stream = open_memstream(&remarks, &remarks_size), *messages = open_memstream(&said, &said_size);
     Arena arena = {0};
@@ -79,6 +96,7 @@ static char *remarks_of(u32 sites)
     Module *m = parse_module(&arena, "in.ptx", text, &diag);
     assert_int_equal(diag.errors, 0);
     assert_int_equal(pipeline_run(m, &config, &diag, remark_stream, messages, &stats), PIPELINE_OK);
+    *calls = (u32)stats.phase[phase].calls;
     fclose(remark_stream);
     fclose(messages);
     stats_free(&stats);
@@ -102,7 +120,8 @@ static u32 count(const char *text, const char *what)
 static void clones_are_budgeted(void **state)
 {
     (void)state;
-    char *few = remarks_of(20), *many = remarks_of(150);
+    u32 calls;
+    char *few = remarks_of(write_sites(20), &calls), *many = remarks_of(write_sites(150), &calls);
     assert_int_equal(count(few, "BranchThreaded"), 20);
     assert_int_equal(count(few, "budget of cloned instructions is used up"), 0);
     u32 left = count(many, "budget of cloned instructions is used up");
@@ -112,10 +131,22 @@ static void clones_are_budgeted(void **state)
     free(many);
 }
 
+/* The branches of a nest are decided together, although threads wait at each join. */
+static void nest_is_decided_at_once(void **state)
+{
+    (void)state;
+    u32 calls;
+    char *remarks = remarks_of(write_nest(500), &calls);
+    assert_int_equal(count(remarks, "BranchDecided"), 500);
+    assert_in_range(calls, 1, 3);
+    free(remarks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clones_are_budgeted),
+        cmocka_unit_test(nest_is_decided_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

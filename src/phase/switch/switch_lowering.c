@@ -261,8 +261,10 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
     if (verdict.reason || !phase_may_rewrite(w->run))
         return false;
     report(w, &d, &p);
-    if (p.cases == 0)
+    if (p.cases == 0) {
         reconverge_decide(w->gate, root, d.leaves[0].target);
+        reconverge_bypass(w->gate, root); /* the decision's other branches are not passed any more */
+    }
     p.uniform_index = p.uniform && p.cost.tables && selector_is_uniform(w, &d);
     switch_emit(w->an->fn, an_live(w->an), &d, &p, &w->left_over);
     w->kinds.bits[root->id] = 0;
