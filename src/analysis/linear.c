@@ -24,6 +24,12 @@ void linear_free(LinearExprs *f)
     index_free(&f->term_index);
 }
 
+void linear_shrink(LinearExprs *f)
+{
+    vec_shrink(&f->exprs);
+    vec_shrink(&f->terms);
+}
+
 /* ---- terms ----------------------------------------------------------------------------------------------------- */
 
 static bool same_term(const LinearTerm *a, const LinearTerm *b)

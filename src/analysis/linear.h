@@ -48,6 +48,7 @@ typedef struct LinearExprs {
 
 LinearExprs *linear_new(Arena *arena);
 void linear_free(LinearExprs *f);
+void linear_shrink(LinearExprs *f); /* gives spare room back */
 
 static inline const LinearExpr *linear_at(const LinearExprs *f, LinearId id) { return f->exprs.v[id]; }
 

@@ -14,12 +14,20 @@ static const char product_tag[] = "*"; /* of a term that is the product of two e
 
 /* ---- the loop's registers ------------------------------------------------------------------------------------------- */
 
-void loop_sums_init(LoopSums *s, AffineLoop in, const Ssa *ssa)
+void loop_sums_init(LoopSums *s, Arena *arena, AffineLoop in, const Ssa *ssa)
 {
     *s = (LoopSums){.in = in, .ssa = ssa, .from = ssa ? loop_only_entry(in.loop->header->fn, in.loop) : NULL};
     if (s->from && s->from->id >= in.loops->blocks)
         s->from = NULL;
-    s->exprs = linear_new(&s->arena);
+    s->exprs = linear_new(arena);
+}
+
+void loop_sums_close(LoopSums *s)
+{
+    linear_shrink(s->exprs);
+    fnvmap_free(&s->results);
+    vec_free(&s->result);
+    vec_shrink(&s->entered);
 }
 
 void loop_sums_free(LoopSums *s)
@@ -27,9 +35,8 @@ void loop_sums_free(LoopSums *s)
     linear_free(s->exprs);
     fnvmap_free(&s->entries);
     fnvmap_free(&s->results);
-    vec_free(&s->entered);
     vec_free(&s->result);
-    arena_free(&s->arena);
+    vec_free(&s->entered);
 }
 
 static u32 register_bits(const LoopSums *s, RegId reg)

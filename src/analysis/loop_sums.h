@@ -19,7 +19,6 @@ typedef struct LoopSums {
     const Ssa *ssa;    /* NULL: registers are not followed in front of the loop */
     const Block *from; /* the only block from which the loop is entered; NULL: there are several, or nobody asks */
     Analyses *bounds;  /* whose facts loop_compares_of asks for values that are no sums; NULL: it does not */
-    Arena arena;
     LinearExprs *exprs;
     FnvMap entries;     /* by register: the LinearId of what it holds in front of the loop */
     VEC(RegId) entered; /* the registers of `entries` */
@@ -29,8 +28,10 @@ typedef struct LoopSums {
     const Instr *blamed; /* where what the last unknown comparison compares is computed in the loop; NULL: nowhere */
 } LoopSums;
 
-/* Linear in the loop. ssa: by which registers are followed in front of it; NULL: they are not. */
-void loop_sums_init(LoopSums *s, AffineLoop in, const Ssa *ssa);
+/* Linear in the loop. ssa: by which registers are followed in front of it; NULL: they are not. The expressions are in `arena`. */
+void loop_sums_init(LoopSums *s, Arena *arena, AffineLoop in, const Ssa *ssa);
+/* Gives back what only questions about sums need. None is asked any more; the expressions stay. */
+void loop_sums_close(LoopSums *s);
 void loop_sums_free(LoopSums *s);
 
 /* The instruction of the loop that gives the register its value right before `at`, in the same iteration; NULL: it is not known. */

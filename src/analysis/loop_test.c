@@ -57,10 +57,12 @@ bool loop_test_read_with(LoopSums *s, Instr *compare, bool opposite, LoopTest *t
 
 bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test)
 {
+    Arena arena = {0};
     LoopSums s;
-    loop_sums_init(&s, affine_loop(an, loop), NULL);
+    loop_sums_init(&s, &arena, affine_loop(an, loop), NULL);
     bool found = loop_test_read_with(&s, compare, opposite, test);
     loop_sums_free(&s);
+    arena_free(&arena);
     return found;
 }
 

@@ -154,14 +154,16 @@ static bool is_decided(const Finder *f, const Loop *loop, const Block *b)
 /* Whether each iteration adds a constant to reg at i: then it has the same value again only after 2^PERIOD iterations at least. */
 static bool advances(const Finder *f, const Loop *loop, const Instr *i, RegId reg)
 {
+    Arena arena = {0};
     LoopSums s;
     LoopSum sum;
     if (loop->height > LOOP_HEIGHT_WALKED)
         return false;
-    loop_sums_init(&s, (AffineLoop){f->loops, f->dom, loop}, NULL);
+    loop_sums_init(&s, &arena, (AffineLoop){f->loops, f->dom, loop}, NULL);
     bool known = loop_sum_of_register(&s, i, reg, 32, &sum) && loop_sum_is_constant(&s, sum.step);
     u64 step = known ? loop_sum_constant(&s, sum.step) : 0;
     loop_sums_free(&s);
+    arena_free(&arena);
     return step && __builtin_ctzll(step) <= 32 - PERIOD;
 }
 

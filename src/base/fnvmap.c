@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 
-enum { SLOTS_MIN = 32, SLOTS_FEW = 512 }; /* few slots grow by four, since moving costs more than the space */
+enum { SLOTS_MIN = 8, SLOTS_FEW = 512 }; /* few slots grow by four, since moving costs more than the space */
 
 static u32 home(const FnvMap *map, u64 key)
 {

@@ -126,17 +126,19 @@ static bool test_is_miscounted(Analyses *an, LoopSums *s, const Loop *loop, cons
 static bool is_miscounted(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);
+    Arena arena = {0};
     LoopSums s;
     bool found = false;
     if (loop->latch_count != 1 || loop->height != 1 || loops->irreducible)
         return false;
-    loop_sums_init(&s, affine_loop(an, loop), NULL);
+    loop_sums_init(&s, &arena, affine_loop(an, loop), NULL);
     for (u32 k = 0; k < loop->block_count && !found; k++) {
         const Block *b = loop->blocks[k];
         found = loop_is_left_at(loops, loop, b) && dominates(an_dom(an), b, loop->latches[0]) &&
                 test_is_miscounted(an, &s, loop, b);
     }
     loop_sums_free(&s);
+    arena_free(&arena);
     return found;
 }
 

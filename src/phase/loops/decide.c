@@ -168,6 +168,12 @@ const char *loop_decision_add(LoopDecision *d, const SumCompare *compare, bool e
     return NULL;
 }
 
+void loop_decision_close(LoopDecision *d)
+{
+    vec_shrink(&d->group);
+    fnvmap_free(&d->first);
+}
+
 void loop_decision_free(LoopDecision *d)
 {
     vec_free(&d->group);

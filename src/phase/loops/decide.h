@@ -28,6 +28,8 @@ typedef struct LoopDecision {
 /* Adds a comparison to those that are decided. early: it is made before the counter's in an iteration. NULL, or why it cannot
  * be decided; then nothing is added. */
 const char *loop_decision_add(LoopDecision *d, const SumCompare *compare, bool early);
+/* Gives back what only adding needs. */
+void loop_decision_close(LoopDecision *d);
 void loop_decision_free(LoopDecision *d);
 
 /* The cost of the test in machine instructions; UINT32_MAX: it would always fail. */

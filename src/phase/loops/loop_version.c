@@ -84,6 +84,16 @@ static void version_free(Version *v)
     vec_free(&v->blocks);
 }
 
+/* Gives back what only planning needs: a function may have very many loops with checks. */
+static void version_put_aside(Version *v)
+{
+    loop_decision_close(&v->decision);
+    loop_sums_close(&v->sums);
+    vec_shrink(&v->compare);
+    vec_shrink(&v->check);
+    vec_shrink(&v->blocks);
+}
+
 /* ---- checks ------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_inside(Analyses *an, const Loop *loop, const Block *b) { return b && loop_contains(an_loops(an), loop, b); }
@@ -531,15 +541,17 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLane
 {
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
-    loop_sums_init(&v->sums, affine_loop(an, loop), an_ssa(an));
+    loop_sums_init(&v->sums, an->scratch, affine_loop(an, loop), an_ssa(an));
     find_branches(an, v);
     if (v->check.n) {
         decide_best(an, v);
         find_blocks(an, v);
         const char *why = v->gone ? why_not(an, v, most, lanes) : "no check can be decided in front of it";
         say_kept(run, v, why);
-        if (!why)
+        if (!why) {
+            version_put_aside(v);
             return v;
+        }
     }
     version_free(v);
     return NULL;

@@ -74,6 +74,17 @@ static void split_free(RangeSplit *s)
     vec_free(&s->middle);
 }
 
+/* Gives back what only planning needs: a function may have very many loops with guards. */
+static void split_put_aside(RangeSplit *s)
+{
+    linear_shrink(s->sums.exprs);
+    vec_shrink(&s->sums.entered);
+    vec_free(&s->compare);
+    vec_shrink(&s->guard);
+    vec_shrink(&s->middle);
+    vec_shrink(&s->interval.check);
+}
+
 static const char *const not_counted = "it is not known how often the loop runs";
 
 /* ---- guards and counter ----------------------------------------------------------------------------------------------------- */
@@ -370,7 +381,7 @@ static RangeSplit *plan(Analyses *an, SplitSearch *search, Loop *loop, u32 enoug
     RangeSplit *s = arena_new(an->scratch, RangeSplit);
     s->loop = loop;
     s->enough = enough;
-    loop_sums_init(&s->sums, affine_loop(an, loop), an_ssa(an));
+    loop_sums_init(&s->sums, an->scratch, affine_loop(an, loop), an_ssa(an));
     find_counter(s, checks);
     s->interval = (LoopInterval){.sums = &s->sums, .counter = s->test ? &s->counter : NULL};
     for (u32 k = 0; k < loop->block_count; k++)
@@ -378,8 +389,10 @@ static RangeSplit *plan(Analyses *an, SplitSearch *search, Loop *loop, u32 enoug
     if (s->guard.n) {
         find_middle(an, s, &search->seen);
         const char *why = s->gone ? why_not(an, s, search->most, &search->lanes) : "no guard of the loop goes";
-        if (!why)
+        if (!why) {
+            split_put_aside(s);
             return s;
+        }
         say_kept(search->run, s, why);
     }
     split_free(s);
