@@ -264,7 +264,7 @@ static BitSet loops_of(const LocalVariables *l, const BitSet *variables)
  * there was one. */
 static bool drop_loops(Analyses *an, const BitSet *without, LocalLoops *loops)
 {
-    LocalVariables *l = local_variables_find(an, loops);
+    LocalVariables *l = local_variables_find(an, loops, true);
     BitSet gone = find_gone(l);
     u32 kept = 0, all = loops->n;
     bitset_andnot(&gone, without);
@@ -374,8 +374,10 @@ static bool write_out_loops(LocalVariables *l, PhaseRun *run, u32 most)
 Phase phase_local_to_registers;
 PhaseResult phase_local_to_registers(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    LocalVariables *l = local_variables_find(an, &(LocalLoops){0});
-    bool changed = l->variables.n && (write_out_loops(l, run, (u32)knobs->local_unrolled) || rewrite(l, run));
+    bool all = run->sink->wants_reasons;
+    LocalVariables *l = local_variables_find(an, &(LocalLoops){0}, all);
+    bool changed = l->variables.n && (all || local_variables_may_go(l)) &&
+                   (write_out_loops(l, run, (u32)knobs->local_unrolled) || rewrite(l, run));
     local_variables_free(l);
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -25,6 +25,16 @@ static void keep(LocalVariables *l, LocalVariable *v, const Instr *at, const cha
     }
 }
 
+/* Keeps a variable for a reason that stays outside of a loop, whichever loops are written out. */
+static void keep_anyway(LocalVariables *l, LocalVariable *v, const Instr *at, const char *why)
+{
+    keep(l, v, at, why);
+    if (v->stays_anyway || (at && loop_of(an_loops(l->an), at->block)))
+        return;
+    v->stays_anyway = true;
+    l->staying++;
+}
+
 static void keep_all(LocalVariables *l, const Instr *at, const char *why)
 {
     note_loop(l, at);
@@ -45,8 +55,8 @@ static void add_variables(LocalVariables *l, u32 scope, u32 decl)
         vec_push(&l->variables, v);
         *fnvmap_at(&l->of_sym, id) = l->variables.n;
         if (s->escapes || s->bytes <= 0)
-            keep(l, &vec_last(&l->variables), NULL,
-                 s->escapes ? "debug data or a declaration names it" : "its size is not known");
+            keep_anyway(l, &vec_last(&l->variables), NULL,
+                        s->escapes ? "debug data or a declaration names it" : "its size is not known");
     }
 }
 
@@ -171,7 +181,7 @@ static void look_at_slot(LocalVariables *l, Instr *i, u32 slot, bool moves)
     else if (a.variable && is_plain_access(i, slot))
         add_access(l, i, &a);
     else if (a.variable && !moves)
-        keep(l, &l->variables.v[a.variable - 1], i, escape(i, slot));
+        keep_anyway(l, &l->variables.v[a.variable - 1], i, escape(i, slot));
 }
 
 /* An access of local memory whose address is not followed may be of any variable. */
@@ -213,7 +223,7 @@ static void look_at_block(LocalVariables *l, const Block *b)
             look_at(l, i);
 }
 
-LocalVariables *local_variables_find(Analyses *an, const LocalLoops *written_out)
+LocalVariables *local_variables_find(Analyses *an, const LocalLoops *written_out, bool all)
 {
     LocalVariables *l = arena_new(an->scratch, LocalVariables);
     Function *fn = an->fn;
@@ -240,7 +250,7 @@ LocalVariables *local_variables_find(Analyses *an, const LocalLoops *written_out
             bitset_add(&l->walked, local_loop_place(an, loop_of(an_loops(an), w->as.block[b])));
         local_loop_walk(l, w, look_at);
     }
-    for_each_block(b, fn)
+    for (const Block *b = fn->entry; b && (all || local_variables_may_go(l)); b = b->next)
         if (!loop_of(an_loops(an), b) || !bitset_has(&l->walked, local_loop_place(an, loop_of(an_loops(an), b))))
             look_at_block(l, b);
     return l;

@@ -9,6 +9,7 @@ typedef struct LocalVariable {
     SymId sym;
     u32 scope, decl;     /* of its declaration */
     const char *stays;   /* why it stays as a whole; NULL: it need not */
+    bool stays_anyway;   /* whichever loops are written out */
     const Instr *at;     /* the instruction that says so; NULL: none */
     const Instr *access; /* the first one of it, or NULL */
 } LocalVariable;
@@ -58,6 +59,7 @@ typedef struct LocalVariables {
     Analyses *an;
     Function *fn;
     VEC(LocalVariable) variables;
+    u32 staying;            /* how many of them stay whichever loops are written out */
     FnvMap of_sym;          /* SymId -> number of the variable, plus 1 */
     LocalAddress *of_value; /* by ValueId */
     u32 *of_reg;            /* by RegId: the variable, plus 1, of which it holds an address at times; 0: none */
@@ -72,9 +74,11 @@ typedef struct LocalVariables {
 } LocalVariables;
 
 struct LocalLoops;
-/* Finds the variables of an->fn and what is done with them, or would be if the iterations of some loops were written out. To be freed
- * with local_variables_free(). */
-LocalVariables *local_variables_find(Analyses *an, const struct LocalLoops *written_out);
+/* Finds the variables of an->fn and what is done with them, or would be if the iterations of some loops were written out. Without `all`
+ * it ends where it knows that none may go. To be freed with local_variables_free(). */
+LocalVariables *local_variables_find(Analyses *an, const struct LocalLoops *written_out, bool all);
 void local_variables_free(LocalVariables *l);
+/* Whether some variable may go, perhaps where loops are written out. */
+static inline bool local_variables_may_go(const LocalVariables *l) { return l->staying < l->variables.n; }
 
 #endif
