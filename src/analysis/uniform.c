@@ -126,8 +126,10 @@ static void visit(Solver *s, const Instr *i)
 {
     if (instr_is(i, OPF_TERMINATOR)) {
         bool hinted = op_has(i->op, OPF_UNIFORM_HINT) && is_warp_level(s);
-        if (!hinted && !(i->op->known && operands_are_uniform(s, i)))
-            uniform_diverge_branch(s, i->block);
+        if (!bitset_has(s->branch, i->block->id) || hinted || (i->op->known && operands_are_uniform(s, i)))
+            return;
+        bitset_del(s->branch, i->block->id);
+        vec_push(&s->divided, i->block);
         return;
     }
     for (RegWalk w = reg_walk(i); next_write(&w);)
@@ -186,6 +188,7 @@ static void collect_readers(Solver *s)
 static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 {
     s->level = level;
+    vec_clear(&s->divided);
     s->uniform = uniform;
     s->branch = branch;
     s->steps = 0;
@@ -201,12 +204,17 @@ static void visit_all(Solver *s)
     s->readers.visited_all = true;
 }
 
-/* Takes registers and branches out of the sets until only what is uniform at this level is left. */
+/* Takes registers and branches out of the sets until only what is uniform at this level is left. The paths of a branch are followed when
+ * nothing else is to be done: then less is left that may differ where they join. */
 static void spread(Solver *s)
 {
-    if (s->work.n && !s->readers.reader)
-        collect_readers(s);
-    while (s->work.n > 0) {
+    for (u32 done = 0; s->work.n || done < s->divided.n;) {
+        if (!s->work.n) {
+            uniform_diverge_branch(s, s->divided.v[done++]);
+            continue;
+        }
+        if (!s->readers.reader)
+            collect_readers(s);
         RegId next = vec_pop(&s->work);
         for (u32 k = s->readers.first_reader[next]; k < s->readers.first_reader[next + 1]; k++)
             visit(s, s->readers.reader[k]);
@@ -275,6 +283,7 @@ Uniform *uniform_compute(Arena *arena, const UniformBases *of)
     spread(&s);
     vec_free(&s.within_warp);
     vec_free(&s.work);
+    vec_free(&s.divided);
     vec_free(&s.walk.joins);
     vec_free(&s.walk.writes);
     vec_free(&s.places.listed);

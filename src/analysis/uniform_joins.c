@@ -258,9 +258,6 @@ static void give_up(Solver *s)
 
 void uniform_diverge_branch(Solver *s, const Block *b)
 {
-    if (!bitset_has(s->branch, b->id))
-        return;
-    bitset_del(s->branch, b->id);
     spread_from_branch(s, s->order->index[b->id]);
     if (BEYOND(PROPAGATION_LIMIT, out_of_steps(s)) && !s->gave_up)
         give_up(s);

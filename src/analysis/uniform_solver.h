@@ -64,6 +64,7 @@ typedef struct Solver {
     VEC(const Instr *) within_warp; /* what asked for the level when it was visited first */
     BitSet *uniform, *branch;       /* of the result, at this level */
     BitSet listed;                  /* what is uniform of Live.listed */
+    VEC(const Block *) divided;     /* blocks whose branches are divergent */
     VecU32 work;                    /* registers that have become divergent after something that reads them was visited */
     UniformReaders readers;
     BitSet leaving; /* positions with an edge out of their innermost loop */
@@ -88,7 +89,7 @@ static inline void uniform_make_divergent(Solver *s, RegId reg)
 
 /* Notes where paths may join, before the first branch diverges. */
 void uniform_find_joins(Solver *s);
-/* The branch at the end of b is divergent: so is what is written on its paths and live where they join. */
+/* The branch at the end of b divides threads: so is what is written on its paths and live where they join. */
 void uniform_diverge_branch(Solver *s, const Block *b);
 
 #endif
