@@ -41,6 +41,9 @@ static void test_kept(PhaseRun *run, const char *name, const Instr *branch, cons
 
 static bool is_uniform_branch(const Instr *branch) { return branch_target(branch) && op_has(branch->op, OPF_UNIFORM_HINT); }
 
+/* Whether the test is written as canonicalize_exit() would write it. */
+static bool is_canonical(const Instr *branch) { return condition_is_plain(branch) && !is_uniform_branch(branch); }
+
 /* Removes `.uni`, which keeps ptxas from unrolling on a loop's test. Its promise is not lost: ptxas finds uniform branches
  * itself. */
 static void drop_uniform_hint(Analyses *an, Instr *branch)
@@ -79,7 +82,7 @@ static bool canonicalize_combined(Analyses *an, PhaseRun *run, const Loop *loop,
 static bool canonicalize_exit(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
 {
     bool plain = condition_is_plain(branch);
-    if (plain && !is_uniform_branch(branch))
+    if (is_canonical(branch))
         return false;
     PlainCondition how = {.kind = PLAIN_NONE};
     bool exchange = false;
@@ -239,17 +242,16 @@ static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Blo
     if (!end || !end->guard || branch_table(end))
         return false;
     Block *to = branch_target(end);
-    if (stays(an, loop, to) == stays(an, loop, b->fall))
+    bool leads_back = to == loop->header, falls_back = !leads_back && b->fall == loop->header;
+    if (stays(an, loop, to) == stays(an, loop, b->fall) ||
+        (!falls_back && is_canonical(end) && !run->sink->wants_remarks))
         return false;
     if (!may_count(loop, b)) {
         phase_missed_once(run, "LoopTestKept", end, "ptxas cannot count this loop by what its test compares");
         return false;
     }
-    if (to == loop->header)
-        return canonicalize_exit(an, run, loop, b, end, false);
-    if (b->fall == loop->header)
-        return invert_latch(an, run, loop, b, end, must_leave);
-    return canonicalize_exit(an, run, loop, b, end, to != NULL);
+    return falls_back ? invert_latch(an, run, loop, b, end, must_leave)
+                      : canonicalize_exit(an, run, loop, b, end, to && !leads_back);
 }
 
 /* Moves a comparison that stands in another block than the step of its counter up to that step. */
