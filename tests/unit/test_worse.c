@@ -954,7 +954,7 @@ static void local_memory_against_warps(void **state)
     assert_int_equal(worse(&registers, &slow) & WORSE_CYCLES, WORSE_CYCLES);
 }
 
-/* So are the cycles that a warp saves, and the warps that its registers cost. */
+/* So are the cycles that a warp saves, and the warps that its registers cost: cycles count divided by the root of the warps. */
 static void cycles_against_warps(void **state)
 {
     (void)state;
@@ -965,11 +965,12 @@ static void cycles_against_warps(void **state)
     static const struct {
         unsigned count, registers, worse, back;
     } tried[] = {
-        {21, 64, 0, WORSE_CYCLES},           /* half the warps, and about half the cycles */
-        {28, 64, WORSE_WARPS, 0},            /* seven tenths */
-        {38, 64, WORSE_WARPS, WORSE_CYCLES}, /* hardly fewer */
-        {38, 40, WORSE_WARPS, WORSE_CYCLES},
+        {21, 64, 0, WORSE_CYCLES}, /* half the warps, and about half the cycles */
+        {30, 64, WORSE_WARPS, 0},  /* three quarters */
+        {38, 64, WORSE_WARPS, 0},  /* hardly fewer */
+        {38, 40, WORSE_WARPS, 0},
         {30, 40, 0, WORSE_CYCLES}, /* three quarters of the warps and the cycles */
+        {39, 33, WORSE_WARPS, 0},  /* a cycle that nobody could measure */
     };
     MadeKernel slow = {.code = code, .count = ALL, .registers = 32, .threads = 128};
     for (size_t i = 0; i < COUNT_OF(tried); i++) {
@@ -977,7 +978,109 @@ static void cycles_against_warps(void **state)
             .code = code + ALL - tried[i].count, .count = tried[i].count, .registers = tried[i].registers, .threads = 128};
         assert_int_equal(worse(&slow, &fast), tried[i].worse);
         assert_int_equal(worse(&fast, &slow) & WORSE_CYCLES, tried[i].back);
+        assert_int_equal(judge(&fast, &slow).better, tried[i].worse != 0);
     }
+}
+
+/* Registers move warps of small blocks one way, shared memory those of large ones the other way: one version is worse, not both. */
+static void warps_of_two_sizes(void **state)
+{
+    (void)state;
+    MadeKernel few = KERNEL(LOAD(4), LEAVE), shares = few;
+    few.registers = 80;      /* no block of 1024 threads */
+    shares.shared = 50 << 10; /* three blocks of 128 */
+    unsigned forth = worse(&few, &shares), back = worse(&shares, &few);
+    assert_true((forth == WORSE_WARPS) != (back == WORSE_WARPS));
+    few.threads = 128;
+    shares.threads = 1024;
+    forth = worse(&few, &shares);
+    back = worse(&shares, &few);
+    assert_true((forth != 0) + (back != 0) <= 1);
+}
+
+/* What spills save in cycles decides from a tenth on, and each pair has one answer. */
+static void spills_against_cycles(void **state)
+{
+    (void)state;
+    enum { ALL = 80 };
+    Made code[ALL + 1];
+    for (int i = 0; i < ALL; i++)
+        code[i + 1] = i < ALL - 1 ? ALU(15) : LEAVE;
+    code[0] = ALU(1);
+    MadeKernel plain = {.code = code, .count = ALL + 1, .registers = 32};
+    int paid = 0;
+    for (int saved = 0; saved < ALL / 4; saved++) {
+        Made spilled[ALL + 1];
+        spilled[0] = SPILL(1);
+        memcpy(spilled + 1, code + 1 + saved, (ALL - saved) * sizeof *code);
+        MadeKernel spills = {.code = spilled, .count = ALL + 1 - saved, .registers = 32};
+        Judgement forth = judge(&plain, &spills), back = judge(&spills, &plain);
+        bool pays = forth.moved.cycles[1] < 0.9 * forth.moved.cycles[0];
+        assert_int_equal(forth.worse & WORSE_SPILLS, pays ? 0 : WORSE_SPILLS);
+        assert_int_equal(back.worse & WORSE_CYCLES, pays ? WORSE_CYCLES : 0);
+        assert_int_equal(forth.better, pays);
+        assert_int_equal(back.better, !pays);
+        paid += pays;
+    }
+    assert_true(paid > 0 && paid < ALL / 4);
+}
+
+static Judgement weigh(const Moved *figures, int first)
+{
+    Judgement j = {.moved = *figures};
+    j.moved.times_warps = first ? 1 / figures->times_warps : figures->times_warps;
+    for (int i = 0; i < 2; i++) {
+        int from = first ? !i : i;
+        j.moved.instructions[i] = figures->instructions[from];
+        j.moved.spilled[i] = figures->spilled[from];
+        j.moved.local[i] = figures->local[from];
+        j.moved.registers[i] = figures->registers[from];
+        j.moved.uniform_counters[i] = figures->uniform_counters[from];
+        j.moved.resizes[i] = figures->resizes[from];
+        j.moved.warps[i] = figures->warps[from];
+        j.moved.cycles[i] = figures->cycles[from];
+        j.moved.scheduler[i] = figures->scheduler[from];
+    }
+    worse_weigh(&j);
+    return j;
+}
+
+/* Whatever moves, and however far: of two versions one at most is worse, one at most is better, and the worse one is not preferred. */
+static void one_answer_for_two(void **state)
+{
+    (void)state;
+    enum { MOVES = 4 * 3 * 3 * 3 * 3 * 2 * 4 * 7 };
+    static const double cycles[] = {1, 1.002, 1.006, 1.02, 1.08, 1.2, 3};
+    unsigned long decided = 0;
+    for (unsigned small = 0; small < 2; small++)
+        for (unsigned k = 0; k < MOVES; k++) {
+            unsigned left = k;
+            Moved m = {.instructions = {100}, .registers = {32}, .spilled = {8}, .local = {8}, .threads = 128};
+            static const unsigned warps[] = {64, 60, 48, 0};
+            m.warps[0] = 64, m.warps[1] = warps[left % 4], left /= 4;
+            m.times_warps = m.warps[1] / 64.0;
+            m.instructions[1] = 99 + left % 3, left /= 3;
+            m.registers[1] = 31 + left % 3, left /= 3;
+            m.spilled[1] = 8 * (left % 3), left /= 3;
+            m.local[1] = 8 * (left % 3), left /= 3;
+            m.warps_unknown = left % 2, left /= 2;
+            m.uniform_counters[1] = left % 2, m.resizes[1] = left / 2 % 2, left /= 4;
+            m.cycles[0] = small ? 50 : 50000, m.cycles[1] = m.cycles[0] * cycles[left];
+            for (int faster = 0; faster < 2; faster++) {
+                double slow = m.cycles[1];
+                m.cycles[1] = faster ? m.cycles[0] * m.cycles[0] / slow : slow;
+                for (int i = 0; i < 2; i++)
+                    m.scheduler[i] = m.warps[i] ? 4 * m.cycles[i] / m.warps[i] : m.cycles[i];
+                Judgement forth = weigh(&m, 0), back = weigh(&m, 1);
+                int order = worse_order(&forth, &back);
+                assert_false(forth.worse && back.worse);
+                assert_false(forth.better && back.better);
+                assert_false((forth.worse && order >= 0) || (back.worse && order <= 0));
+                decided += forth.worse || back.worse;
+                m.cycles[1] = slow;
+            }
+        }
+    assert_true(decided > MOVES);
 }
 
 /* A few cycles that nobody could measure are not worse; with more instructions they are. */
@@ -1141,6 +1244,9 @@ int main(void)
         cmocka_unit_test(spills_against_warps),
         cmocka_unit_test(local_memory_against_warps),
         cmocka_unit_test(cycles_against_warps),
+        cmocka_unit_test(warps_of_two_sizes),
+        cmocka_unit_test(spills_against_cycles),
+        cmocka_unit_test(one_answer_for_two),
         cmocka_unit_test(dead_band),
         cmocka_unit_test(one_of_two_is_better),
         cmocka_unit_test(wait_before_loop),

@@ -1,5 +1,6 @@
 #include "judge/machine/worse.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "judge/machine/match.h"
@@ -7,8 +8,7 @@
 #define CYCLES_WORSE 1.01
 #define CYCLES_EQUAL 0.999
 #define CYCLES_SAME 1.005
-#define CYCLES_TRADED 0.9 /* what warps may be given for */
-#define WARPS_TRADED 1.2
+#define CYCLES_TRADED 0.9 /* what spills may be given for */
 #define DEAD_BAND 16.0 /* cycles */
 
 /* The resources of a multiprocessor. All have 64 K registers, given out to a quarter of it in 256 a warp. */
@@ -53,23 +53,36 @@ static unsigned resident_warps(const CubinFunction *function, unsigned sm, unsig
     return (unsigned)blocks * warps;
 }
 
-/* Counts warps for the size of block that loses most; for the first one if none does. */
+/* The size of blocks that both versions know; 0: neither does. What one text alone says was promised, and holds for both. */
+static unsigned threads_of(const Unit *before, const Unit *after)
+{
+    unsigned a = before->function->threads, b = after->function->threads;
+    return a > b ? a : b;
+}
+
+/* How many times the warps; what fits in neither version does not tell. */
+static double times_warps(unsigned was, unsigned is) { return was == is ? 1 : (double)is / was; }
+
+/* Counts warps for the size of block that moves most of them, whichever version comes first; for the first one if none does. */
 static void count_warps(Moved *moved, const Unit *before, const Unit *after)
 {
     static const unsigned sizes[] = {128, 256, 512, 1024};
-    unsigned threads_before = before->function->threads;
-    unsigned known = threads_before ? threads_before : after->function->threads,
-             count = known ? 1 : sizeof sizes / sizeof *sizes;
+    unsigned known = threads_of(before, after), count = known ? 1 : sizeof sizes / sizeof *sizes, most = 0;
+    double product = 1;
     for (unsigned i = 0; i < count; i++) {
         unsigned threads = known ? known : sizes[i];
         unsigned old = resident_warps(before->function, before->sm, threads);
         unsigned new = resident_warps(after->function, after->sm, threads);
-        if (i && (int)(old - new) <= (int)(moved->warps[0] - moved->warps[1]))
+        unsigned moves = old > new ? old - new : new - old;
+        product *= times_warps(old, new);
+        if (i && moves <= most)
             continue;
+        most = moves;
         moved->threads = threads;
         moved->warps[0] = old;
         moved->warps[1] = new;
     }
+    moved->times_warps = pow(product, 1.0 / count);
     moved->warps_unknown = before->function->dynamic_shared || after->function->dynamic_shared;
 }
 
@@ -103,82 +116,98 @@ static bool trades_local_for_warps(const Moved *m)
     return (m->local[1] < m->local[0]) == (m->warps[1] < m->warps[0]);
 }
 
-/* The version of which fewer warps fit. */
-static int one_of_fewer_warps(const Moved *m) { return m->warps[1] < m->warps[0]; }
+static double quotient(double a, double b) { return a == b ? 1 : a / b; }
 
-/* Whether the version of which fewer warps fit takes much fewer cycles. */
-static bool trades_cycles_for_warps(const Moved *m)
+static bool has_other_warps(const Moved *m) { return !m->warps_unknown && m->times_warps != 1; }
+
+/* How many times the cycles the second version takes, each with the root of the warps that fit. resolved: up to DEAD_BAND cycles are
+ * no difference. */
+static double times_cycles(const Moved *m, bool resolved)
 {
-    int few = one_of_fewer_warps(m);
-    return !m->warps_unknown && m->warps[0] != m->warps[1] && m->cycles[few] < CYCLES_TRADED * m->cycles[!few];
+    double times = quotient(m->cycles[1], m->cycles[0]);
+    if ((resolved || has_other_warps(m)) && fabs(m->cycles[1] - m->cycles[0]) <= DEAD_BAND)
+        times = 1;
+    return has_other_warps(m) ? times / sqrt(m->times_warps) : times;
 }
 
-static bool trades_for_warps(const Moved *m) { return trades_local_for_warps(m) || trades_cycles_for_warps(m); }
+static unsigned weigh_cycles(const Moved *m)
+{
+    bool fewer_warps = has_other_warps(m) && m->times_warps < 1;
+    bool more_instructions = m->instructions[1] > m->instructions[0];
+    unsigned worse = !(times_cycles(m, false) < CYCLES_EQUAL) && more_instructions ? WORSE_INSTRUCTIONS : 0u;
+    if (times_cycles(m, !more_instructions) <= CYCLES_WORSE)
+        return worse;
+    bool more_cycles = m->cycles[1] > CYCLES_WORSE * m->cycles[0];
+    return worse | (fewer_warps ? WORSE_WARPS : 0u) | (more_cycles ? WORSE_CYCLES : 0u);
+}
 
-static bool loses_by_trade(const Moved *m)
+/* The rules that are broken where local memory is traded for warps. */
+static unsigned weigh_trade(const Moved *m)
+{
+    if (m->scheduler[1] <= CYCLES_WORSE * m->scheduler[0])
+        return 0;
+    unsigned worse = (m->spilled[1] > m->spilled[0] ? WORSE_SPILLS : 0u) | (m->warps[1] < m->warps[0] ? WORSE_WARPS : 0u);
+    return worse ? worse : WORSE_CYCLES;
+}
+
+/* The rules that are broken in a version that spills more than the other one, or less. */
+static unsigned weigh_spills(const Moved *m)
+{
+    double times = times_cycles(m, true);
+    if (m->spilled[1] > m->spilled[0])
+        return times < CYCLES_TRADED ? 0 : WORSE_SPILLS | weigh_cycles(m);
+    return times * CYCLES_TRADED > 1 ? weigh_cycles(m) : 0;
+}
+
+static unsigned weigh_code(const Moved *m)
 {
     if (trades_local_for_warps(m))
-        return m->scheduler[1] > CYCLES_WORSE * m->scheduler[0];
-    int few = one_of_fewer_warps(m);
-    bool few_loses = m->cycles[few] * m->warps[!few] > WARPS_TRADED * m->cycles[!few] * m->warps[few];
-    return few_loses == (few == 1);
+        return weigh_trade(m);
+    return m->spilled[0] != m->spilled[1] ? weigh_spills(m) : weigh_cycles(m);
 }
 
-/* Those of the two rules that are broken. */
-static unsigned weigh_spills_and_warps(const Moved *m)
-{
-    bool decides = !trades_for_warps(m) || loses_by_trade(m);
-    bool more_spills = m->spilled[1] > m->spilled[0], fewer_warps = !m->warps_unknown && m->warps[1] < m->warps[0];
-    return (decides && more_spills ? WORSE_SPILLS : 0u) | (decides && fewer_warps ? WORSE_WARPS : 0u);
-}
+static bool obeys_now(const Moved *m) { return m->resizes[1] && !m->resizes[0]; }
 
-static unsigned weigh_cycles_and_instructions(Moved *m)
-{
-    bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
-    bool more_cycles = m->cycles[1] > CYCLES_WORSE * m->cycles[0];
-    bool more_instructions = m->instructions[1] > m->instructions[0];
-    m->is_in_dead_band = more_cycles && !more_instructions && m->cycles[1] <= m->cycles[0] + DEAD_BAND;
-    return (more_cycles && !m->is_in_dead_band ? WORSE_CYCLES : 0u) |
-           (!fewer_cycles && more_instructions ? WORSE_INSTRUCTIONS : 0u);
-}
-
-/* Whether the cycles that were saved are resolved: more than the dead band, and more than half of a per cent. */
-static bool saves_cycles(const Moved *m)
-{
-    return m->cycles[0] > m->cycles[1] + DEAD_BAND && m->cycles[0] > CYCLES_SAME * m->cycles[1];
-}
+static bool obeyed_before(const Moved *m) { return m->resizes[0] && !m->resizes[1]; }
 
 /* Whether the code is smaller, in cycles that are the same. */
 static bool saves_code(const Moved *m)
 {
-    return m->cycles[1] <= CYCLES_SAME * m->cycles[0] &&
+    return times_cycles(m, false) <= CYCLES_SAME &&
            (m->instructions[1] < m->instructions[0] ||
             (m->instructions[1] == m->instructions[0] && m->registers[1] < m->registers[0]));
 }
 
 static bool is_better(const Moved *m)
 {
-    bool more_warps = !m->warps_unknown && m->warps[1] > m->warps[0];
+    if (obeys_now(m))
+        return true;
     if (trades_local_for_warps(m))
         return CYCLES_SAME * m->scheduler[1] < m->scheduler[0];
-    return saves_cycles(m) || m->spilled[1] < m->spilled[0] || more_warps || saves_code(m);
+    return CYCLES_SAME * times_cycles(m, true) < 1 || m->spilled[1] < m->spilled[0] || saves_code(m);
 }
 
-static void apply_rules(Judgement *j)
+/* The rules that are broken, whatever uniform counters do. */
+static unsigned weigh_resizes(const Moved *m)
+{
+    bool more_spills = m->spilled[1] > m->spilled[0], fewer_spills = m->spilled[1] < m->spilled[0];
+    if (obeys_now(m))
+        return more_spills ? WORSE_SPILLS : 0;
+    if (obeyed_before(m))
+        return fewer_spills ? 0 : WORSE_SETMAXNREG | weigh_code(m);
+    return weigh_code(m);
+}
+
+void worse_weigh(Judgement *j)
 {
     Moved *m = &j->moved;
-    bool obeys = m->resizes[1] && !m->resizes[0];
-    unsigned cycles = weigh_cycles_and_instructions(m);
-    j->worse = weigh_spills_and_warps(m);
-    if (!trades_for_warps(m) || (!j->worse && loses_by_trade(m)))
-        j->worse |= cycles;
-    if (obeys)
-        j->worse = m->spilled[1] > m->spilled[0] ? WORSE_SPILLS : 0;
-    if (m->resizes[0] && !m->resizes[1])
-        j->worse |= WORSE_SETMAXNREG;
-    if (m->uniform_counters[1] > m->uniform_counters[0])
-        j->worse |= WORSE_WRONG;
-    j->better = !j->worse && (obeys || is_better(m));
+    unsigned long was = m->uniform_counters[0], is = m->uniform_counters[1];
+    bool more_cycles = m->cycles[1] > CYCLES_WORSE * m->cycles[0];
+    m->is_in_dead_band =
+        more_cycles && m->instructions[1] <= m->instructions[0] && m->cycles[1] <= m->cycles[0] + DEAD_BAND;
+    j->worse = is < was ? 0 : weigh_resizes(m);
+    j->worse |= is > was ? WORSE_WRONG : 0u;
+    j->better = !j->worse && is_better(m);
 }
 
 void worse_judge(Judgement *j, const Unit *before, const Unit *after)
@@ -197,7 +226,7 @@ void worse_judge(Judgement *j, const Unit *before, const Unit *after)
     }
     count_warps(&j->moved, before, after);
     count_cycles(&j->moved, before, after);
-    apply_rules(j);
+    worse_weigh(j);
 }
 
 /* Reads the function of that name. The unit is empty if there is none, or if it cannot be read. */
@@ -221,18 +250,12 @@ bool worse_judge_function(Judgement *judgement, const Cubin *before, const Cubin
     return known;
 }
 
-/* The first rule of a set; one after all of them where it is empty. */
-static unsigned first_rule(unsigned worse) { return worse ? worse & -worse : 1u << WORSE_RULES; }
-
 int worse_order(const Judgement *forth, const Judgement *back)
 {
-    unsigned loss = first_rule(forth->worse), gain = first_rule(back->worse);
-    const double *cycles = forth->moved.cycles;
-    if (loss != gain)
-        return gain < loss ? 1 : -1;
-    if (forth->worse || cycles[0] == cycles[1])
-        return 0;
-    return cycles[1] < CYCLES_EQUAL * cycles[0] ? 1 : cycles[0] < CYCLES_EQUAL * cycles[1] ? -1 : 0;
+    if (forth->worse || back->worse)
+        return forth->worse ? -1 : 1;
+    double times = times_cycles(&forth->moved, false);
+    return times < CYCLES_EQUAL ? 1 : times * CYCLES_EQUAL > 1 ? -1 : 0;
 }
 
 const char *worse_name(unsigned rule)

@@ -11,21 +11,27 @@
  *                  stall counts, and waits: for scoreboards (latencies.def), for the slowest warp at barriers (spread.h);
  *   instructions   no fewer cycles, and more instructions.
  * Cycles are fewer there if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles by more than the
- * dead band and 0.5 %, fewer spills or more warps. It is also better with fewer instructions, or as many and fewer registers,
- * and at most 0.5 % more cycles. So of two versions, one at most is better than the other one.
+ * dead band and 0.5 %, or fewer spills. It is also better with fewer instructions, or as many and fewer registers, and at most 0.5 %
+ * more cycles. So of two versions, one at most is better than the other one, and one at most is worse.
+ *
+ * What one rule gains and another one loses is weighed, so that the gain and the loss have one answer:
+ *   Warps and cycles are one figure. Where not as many warps fit of both, cycles count divided by the root of the warps, and by that
+ *   figure a version has more or fewer. (The geometric mean over the sizes of block, where none is known.) Warps that wait hide each
+ *   other's latency, and warps that issue do not. So the truth lies between the cycles of a warp and its share of the cycles of all, and
+ *   the root is the mean of these bounds. On an H100, a matrix product with half the cycles and half the warps took 0.65 of the time
+ *   (docs/results.md), where the figure says 0.71. A version of which some size of block no longer fits at all is worse, and the
+ *   other one is not.
+ *   Spills may be given for at least 10 % of that figure. The version that saves less than that by more spills is worse, and the other one
+ *   is not.
+ *   Fewer wrong counters make nothing worse, whatever they cost.
  *
  * Where ptxas did not obey setmaxnreg before, and does now, a block takes the registers that the author has shared out among its warps.
- * Only wrong counters and spills make that worse.
+ * Only wrong counters and spills make that worse. It is no loss that ptxas ignores setmaxnreg where it then spills less.
  *
- * If one of local memory and warps gains and the other loses, cycles decide. The one that loses is worse if a
+ * If one of local memory and warps gains and the other loses, a scheduler's cycles decide. The one that loses is worse if a
  * scheduler takes more than 1 % longer for each warp, and the other one better if it takes 0.5 % less. Local memory holds spills, and
  * variables that may become registers. A scheduler takes for one warp of w what its instructions need to issue, or a w-th of its
  * cycles if that is more.
- *
- * If fewer warps fit of one version, and a warp takes at least 10 % fewer cycles there, cycles for each warp decide: that version is
- * worse if these are more by over a fifth. What the instructions need to issue does not count there: waits for memory may be longer
- * than the estimate, and need warps. The fifth is for what more warps do not gain: on an H100, a matrix product with half the cycles
- * and half the warps took 0.65 of the time (docs/results.md), where cycles for each warp are 0.98 to 1.05, by the latency of memory.
  *
  * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
  * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
@@ -53,8 +59,9 @@ typedef struct Moved {
     unsigned long instructions[2], spilled[2], local[2], registers[2], shared[2], barriers[2];
     unsigned long uniform_counters[2]; /* that serve lanes of different ways */
     unsigned long resizes[2];          /* instructions of setmaxnreg */
-    unsigned warps[2];                 /* for the size of block that loses most of them */
+    unsigned warps[2];                 /* for the size of block that moves most of them */
     unsigned threads;                  /* of that block */
+    double times_warps;                /* how many times the warps fit, in the mean of all sizes; 0: some blocks no longer fit */
     bool warps_unknown;                /* shared memory is dynamic: `warps` are what fits at most */
     double cycles[2];                  /* of a warp */
     double scheduler[2];               /* cycles of one for each of its warps */
@@ -74,8 +81,11 @@ void worse_judge(Judgement *judgement, const Unit *before, const Unit *after);
 /* Judges the function of that name, which has a section of its own. False: one is missing, or is too large. */
 bool worse_judge_function(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
 
+/* Applies the rules to what moved: sets whether it is worse or better, and whether that is in the dead band. */
+void worse_weigh(Judgement *judgement);
+
 /* Which of two versions is to be preferred: 1: the second, -1: the first, 0: neither. `forth` judges the second beside the first,
- * `back` the first beside the second. The rule that comes first decides, and where none holds, fewer cycles. */
+ * `back` the first beside the second. The one that is worse is not; where none is, fewer cycles decide. */
 int worse_order(const Judgement *forth, const Judgement *back);
 
 /* "spills", "warps", ...; `rule` is one of WorseRule. */
