@@ -40,13 +40,13 @@ build() { build_file=$1 build_output=$2; shift 2; timeout 100 ./ptxopt-ptxas --p
 better() { timeout 100 "$BUILD/ptxopt-ptxas" ./ptxas -arch=sm_80 good.ptx -o "$1"; }
 runs() { touch calls; [ "$(wc -l <calls)" = "$1" ]; rm -f calls; }
 # cold [OUTPUT]: asks, and delivers what `plain` is.
-cold() { build slow.ptx "${1:-o}"; runs 3; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow"' log; rm log; }
-warm() { build slow.ptx "${1:-o}"; runs 1; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow", "how": "left alone", "why": "[^"]*instructions' log; rm log; }
+cold() { build slow.ptx "${1:-o}"; runs 3; cmp "${1:-o}" plain; grep -q '"functions": 2, "changed": 1,' log; grep -q '"reverted": \[{"function": "slow"' log; rm log; }
+warm() { build slow.ptx "${1:-o}"; runs 1; cmp "${1:-o}" plain; grep -q '"functions": 2, "changed": 1,' log; grep -q '"reverted": \[{"function": "slow", "how": "left alone", "why": "[^"]*instructions' log; rm log; }
 entries() { find "${1:-c}" -type f ! -name '.new.*'; }
 of_slow() { grep -l '^slow ' $(entries); }
 of_text() { grep -l '^# left alone: slow' $(entries); }
-of_kernels() { grep -L '^# of a text' $(entries); }
-forget_texts() { rm -f $(grep -l '^# of a text' $(entries)); }
+of_kernels() { grep -L '^# of an input' $(entries); }
+forget_texts() { rm -f $(grep -l '^# of an input' $(entries)); }
 # damaged COMMAND [COMMAND]: what it makes of the file of a verdict is none, and is mended. The second one is for verdicts about texts.
 damaged() { [ -e c ] || cold; forget_texts; f=$(of_slow); eval "$1"; cold; warm; rm "$(of_slow)"; f=$(of_text); eval "${2:-$1}"; cold; warm; }
 most_at_once() { awk '/begin/ { now++ } /end/ { now-- } now > most { most = now } END { print most + 0 }' times; }
@@ -59,6 +59,8 @@ else
     "$BUILD/ptxopt-faulty" --phases=barrier-elim --skip-function=slow tests/guard/slow.ptx -o "$WORK/two.ptx"
     "$REAL" -arch=sm_80 "$WORK/two.ptx" -o "$WORK/input/plain"
     case_ 'a second build asks nothing more, and gives the same bytes' 'cold a; warm b; warm d; PTXOPT_CACHE=off build slow.ptx e; runs 3; cmp e plain'
+    case_ 'it makes at once what the first one has delivered, and reports that' 'cold; warm; build slow.ptx o --stats --remarks=r 2>said; runs 1; build slow.ptx p --stats --remarks=s 2>said; runs 1; cmp o plain; cmp p plain; [ "$(wc -l <log)" = 2 ]; head -1 log | grep -q guard_ms; not sed 1d log | grep guard_ms; grep -q "1 ptxopt - functions changed" said; cmp r s; not grep -q "Pass: *slow-division" s
+        sed "/entry slow/,/^}/ s/ret;/ret; /" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; rm log; build other.ptx q; runs 1; cmp q plain; grep -q guard_ms log'
     case_ 'so does one where nothing is worse' 'better a; runs 2; better b; runs 1; cmp a b; PTXOPT_CACHE=off better e; cmp e a; not grep -q reverted log'
     case_ 'ptxopt --guard as well, with the same notes' 'exits 0 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o a; mv said first; runs 2
         exits 0 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o b; cmp said first; says "slow. is left alone"; runs 0; cmp a b'
@@ -98,9 +100,9 @@ else
         shared() { timeout 100 ./ptxopt-ptxas --phases=clean-up,barrier-elim,slow-division -- ./ptxas -arch=sm_80 f.ptx -o $1; }; faulty() { timeout 60 "$BUILD/ptxopt-faulty" --phases=clean-up,barrier-elim,slow-division "$@"; }
         shared a; runs 3; grep -q "reverted.: .{.function.: .h., .how.: .left alone with .slow..,.*}, {.function.: .slow., .how.: .left alone., " log; grep -q "held_back.: 2" log; shared b; runs 1; cmp a b; PTXOPT_CACHE=off shared b; runs 3; cmp a b
         cat c/*/* >team.tuned; faulty --tuned=team.tuned f.ptx -o o.ptx 2>said; [ ! -s said ]; "$REAL" -arch=sm_80 o.ptx -o b; cmp a b; not cmp -s o.ptx f.ptx; for v in "^slow .*made it worse" "^quick .*not worse"; do forget_texts; f=$(grep -l "$v" $(entries)); rm "$f"; shared b; cmp a b; done
-        rm calls; for f in $(grep -l "^# of a text" $(entries)); do rm "$f"; shared b; runs 1; cmp a b; [ -e "$f" ]; done'
+        rm calls; for f in $(grep -l "^# of an input" $(entries)); do rm "$f"; shared b; runs 1; cmp a b; [ -e "$f" ]; done'
     case_ 'a text of which all is known need not be taken apart' 'cold; rm $(grep -l "^slow " $(entries)); warm; better a; rm -f calls; rm $(grep -l "^tails " $(entries)); better b; runs 1; cmp a b; timeout 100 "$BUILD/ptxopt-ptxas" --guard=all -- ./ptxas -arch=sm_80 good.ptx -o b; runs 2; cmp a b
-        rm -r c; timeout 60 ./ptxopt-ptxas --phases=slow-division -- ./ptxas --entry quick -arch=sm_80 slow.ptx -o o; not grep "^# of a text" $(entries)'
+        rm -r c; timeout 60 ./ptxopt-ptxas --phases=slow-division -- ./ptxas --entry quick -arch=sm_80 slow.ptx -o o; not grep "^# of an input" $(entries)'
     case_ 'a copy that cannot be written, as a team ships it' 'cold; mkdir ship; cp -r c ship; chmod -R a-w ship; PTXOPT_CACHE=$PWD/ship/c; warm; chmod -R u+w ship'
 
     # ---- damage ---------------------------------------------------------------------------------------------------

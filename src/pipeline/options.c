@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fnvmap.h"
 #include "pipeline/help.h"
 #include "pipeline/knobs.h"
 #include "pipeline/option_parser.h"
@@ -318,6 +319,15 @@ static void read_decisions(OptionParser *parser)
             parser->failed = parser->said_why = true;
 }
 
+static u64 hash_word(u64 hash, const char *word) { return word ? fnv_bytes(hash, word, strlen(word) + 1) : hash; }
+
+/* Where the output goes says nothing about what it is. */
+static void note_words(Options *options, int code, const ArgReader *reader)
+{
+    if (code != 'o')
+        options->said = hash_word(hash_word(options->said, reader->word), reader->argument);
+}
+
 static OptionsResult parse(OptionParser *parser, int argc, char **argv)
 {
     Options *options = parser->options;
@@ -334,8 +344,10 @@ static OptionsResult parse(OptionParser *parser, int argc, char **argv)
     option_find_foreign(parser, argc, argv);
     parser->args = args_start(argc, argv, "o:O:hV", parser->known.v);
     int code;
-    while (!parser->done && !parser->foreign && (code = args_next(&parser->args)) != -1)
+    while (!parser->done && !parser->foreign && (code = args_next(&parser->args)) != -1) {
+        note_words(options, code, &parser->args);
         take_code(parser, code);
+    }
     options->pipeline.judged = options->guard_by;
     if (!parser->done && !parser->foreign) {
         option_choose_phases(parser);

@@ -26,7 +26,7 @@ typedef struct Options {
     const char *guard_by;               /* the ptxas of --guard; "": any that is found; NULL: no guard */
     bool guard_off, guard_search;       /* --guard=off, --guard=search */
     bool guard_all;                     /* --guard=all: also what the record says is at little risk */
-    FunctionCounts *counts;             /* are set after a run that ended well; NULL: nobody asks */
+    FunctionCounts *counts;             /* are set after each run that ended well; NULL: nobody asks */
     bool wants_spills;                  /* the guard notes what ptxas spills */
     const char *guard_arch;             /* NULL: the target that the text names */
     u32 guard_limit;                    /* the seconds that ptxas may take; 0: not given */
@@ -45,6 +45,7 @@ typedef struct Options {
     bool strict;          /* unknown words are errors */
     bool warns_unmatched; /* patterns that match no function get a warning: they were meant for this one file */
     PipelineConfig pipeline;
+    u64 said; /* a hash of all options but the name of the output */
     int argc; /* the command line as given, for reports */
     char **argv;
     Arena arena; /* holds words from files of options */

@@ -14,8 +14,6 @@
 
 enum { MOST_ROUNDS = 12, MOST_REVERTS = 2 /* of parts of a group, before all of it */ };
 
-static const char forgotten[] = "what was remembered has been forgotten";
-
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
 /* Forgets the best text. If it is to be delivered, it stays in the caller's files. */
@@ -237,9 +235,8 @@ static void begin_groups(Guard *guard)
 }
 
 /* Judges the best text by its kernels. NULL, or why the original is to be used. `*again`: something has been left alone. */
-static const char *judge_best(Guard *guard, u64 key, bool *again)
+static const char *judge_best(Guard *guard, bool *again)
 {
-    Alone before = text_verdict_count(guard);
     if (!guard_compare(guard, guard->best.text.path))
         return guard_no_parts;
     begin_groups(guard);
@@ -250,51 +247,46 @@ static const char *judge_best(Guard *guard, u64 key, bool *again)
         return NULL;
     const char *trouble = asks ? ask(guard) : NULL;
     *again |= !trouble && asks && apply_verdicts(guard, &asks);
-    if (!trouble && *again == (text_verdict_count(guard).withheld > before.withheld))
-        text_verdict_add(guard, key, before);
     return trouble;
 }
 
-/* Leaves alone what is remembered of the best text. */
-static bool recall_best(Guard *guard, u64 key, bool *again)
-{
-    Alone before = text_verdict_count(guard);
-    bool known = text_verdict_apply(guard, key);
-    *again = text_verdict_count(guard).withheld > before.withheld;
-    return known;
-}
-
-/* Judges texts until nothing in one is worse. NULL, or why the original is to be used; `forgotten`: nothing is remembered of a text,
- * though there was of those before it. */
-static const char *judge_rounds(Guard *guard, bool made, bool recalls)
+/* Judges texts until nothing in one is worse. NULL, or why the original is to be used. */
+static const char *judge_texts(Guard *guard)
 {
     const char *trouble = NULL;
-    bool again = true;
+    bool again = true, made = guard->delivery;
     for (u32 round = 0; round < MOST_ROUNDS && again && !trouble; round++, made = false) {
         if (!made && !make_best(guard))
             return guard_no_text;
         if (text_equals_file(&guard->best.text, guard->options->input))
             return NULL;
-        u64 key = verdict_key_of_texts(guard);
-        bool recalled = recalls && recall_best(guard, key, &again);
-        if (recalls && !recalled && round)
-            return forgotten;
-        if (!recalled)
-            trouble = judge_best(guard, key, &again);
-        recalls = recalled;
+        trouble = judge_best(guard, &again);
     }
     return trouble ? trouble : again ? "kernels stay worse whatever is left out" : NULL;
 }
 
-/* NULL, or why the original is to be used. */
-static const char *judge_texts(Guard *guard)
+/* Makes the text that is remembered of the input. False: none is, or another one is made now. */
+static bool recall_best(Guard *guard)
 {
-    const char *trouble = judge_rounds(guard, guard->delivery, true);
-    if (trouble != forgotten)
-        return trouble;
-    vec_clear(&guard->options->pipeline.withheld);
-    vec_clear(&guard->result->held_back);
-    return judge_rounds(guard, false, false);
+    u64 made;
+    if (!recall_find(guard, &made))
+        return false;
+    bool same = make_best(guard) && recall_is_made(&guard->best.text, made);
+    if (!same)
+        recall_forget(guard);
+    return same;
+}
+
+/* As judge_texts(), with what is remembered. The delivery's text was made without that. */
+static const char *judge_input(Guard *guard)
+{
+    verdict_begin(guard);
+    if (!guard->delivery && recall_best(guard))
+        return NULL;
+    const char *trouble = judge_texts(guard);
+    if (!trouble)
+        recall_add(guard);
+    return trouble;
 }
 
 static void leave_all_alone(Guard *guard)
@@ -335,10 +327,8 @@ static const char *run(Guard *guard)
 {
     if (!guard->assembler.folder)
         return "no temporary folder";
-    if (!guard->options->guard_search) {
-        verdict_begin(guard);
-        return judge_texts(guard);
-    }
+    if (!guard->options->guard_search)
+        return judge_input(guard);
     const char *trouble = search_run(guard);
     return trouble || !guard->delivery || make_best(guard) ? trouble : guard_no_text;
 }
@@ -376,6 +366,16 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     parts_free(&guard.made);
     return result;
 }
+
+bool guard_recall(Arena *arena, Options *options, const AssembleCommand *command, GuardResult *result, u64 *made)
+{
+    *result = (GuardResult){.trouble = NULL};
+    Guard guard = {.arena = arena, .options = options, .result = result, .assembler.command = command};
+    verdict_begin(&guard);
+    return recall_find(&guard, made);
+}
+
+bool guard_recalled(const Scratch *text, u64 made) { return recall_is_made(text, made); }
 
 void guard_end(GuardResult *result)
 {

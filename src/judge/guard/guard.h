@@ -31,6 +31,11 @@ typedef struct GuardDelivery {
 GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, GuardDelivery *delivery);
 void guard_end(GuardResult *result);
 
+/* Withholds at once what is remembered of options->input as a whole; the result says what that is. *made is a hash of the text that
+ * is made then, without which it means nothing. False: nothing is remembered. */
+bool guard_recall(Arena *arena, Options *options, const AssembleCommand *command, GuardResult *result, u64 *made);
+bool guard_recalled(const Scratch *text, u64 made);
+
 /* Optimizes the file that the options name under --guard. What the options withhold is replaced. */
 ToolStatus guard_optimize_file(Options *options);
 

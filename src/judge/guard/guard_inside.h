@@ -70,9 +70,8 @@ bool risk_is_of_record(const Options *options);
 
 /* Opens the cache, and hashes what ptxas, its options and this program are. */
 void verdict_begin(Guard *guard);
-/* A key of what decides whether ptxas is asked about kernels of the two texts, and what about; 0: nothing is to be remembered of
- * them. Decisions of --tuned would have to be in it, too. */
-u64 verdict_key_of_texts(const Guard *guard);
+/* Continues a hash. */
+u64 verdict_hash(u64 hash, Str bytes);
 /* The verdict about a group that changed; NULL: none is known. */
 const GuardVerdict *verdict_find(Guard *guard, u32 group);
 /* Keeps what ptxas has just said of it, beyond this run if it is `sure`. `why` is GuardVerdict's. */
@@ -80,18 +79,15 @@ void verdict_add(Guard *guard, u32 group, const char **why, bool sure);
 /* By part: marks what a verdict leaves alone: what got worse, and what that may call. */
 void verdict_mark_alone(const Guard *guard, const GuardVerdict *verdict, bool *alone);
 
-/* ---- verdicts about texts (text_verdict.c) ---- */
+/* ---- inputs (recall.c) ---- */
 
-/* How much is left alone. */
-typedef struct Alone {
-    u32 withheld, held_back;
-} Alone;
-Alone text_verdict_count(const Guard *guard);
-
-/* Leaves alone what all verdicts about the text of that key did; false: they are not remembered. */
-bool text_verdict_apply(Guard *guard, u64 key);
-/* Remembers what they have left alone since `before`. */
-void text_verdict_add(const Guard *guard, u64 key, Alone before);
+/* Leaves alone what all verdicts about the input did. *made: a hash of the text that is made then. False: they are not remembered. */
+bool recall_find(Guard *guard, u64 *made);
+bool recall_is_made(const Scratch *text, u64 made);
+/* Leaves nothing alone. */
+void recall_forget(const Guard *guard);
+/* Remembers what is left alone, and the best text. */
+void recall_add(const Guard *guard);
 
 /* ---- the search (search.c) ---- */
 

@@ -38,7 +38,7 @@ static u64 hash_stat(u64 hash, const struct stat *st)
 enum { LANES = 4, LANE_SHIFT = 32, CHUNK_BYTES = 64 * 1024 };
 
 /* Continues a hash. Words of eight bytes go to lanes that need not wait for each other: ptxas has forty megabytes. */
-static u64 hash_fast(u64 hash, Str bytes)
+u64 verdict_hash(u64 hash, Str bytes)
 {
     u64 lane[LANES], word[LANES];
     u32 at = 0;
@@ -80,7 +80,7 @@ static bool hash_file(const char *path, u64 *hash, bool *is_program)
     *is_program = got > 4 && memcmp(chunk, "\177ELF", 4) == 0;
     *hash = FNV_BASIS;
     for (; got > 0; got = read_chunk(fd, chunk))
-        *hash = hash_fast(*hash, (Str){chunk, (u32)got});
+        *hash = verdict_hash(*hash, (Str){chunk, (u32)got});
     if (fd >= 0)
         close(fd);
     mem_free(chunk);
@@ -133,24 +133,6 @@ void verdict_begin(Guard *guard)
     for (int i = 1; i < command->count; i++)
         if (i != command->input && i != command->output)
             guard->context = hash_word(guard->context, command->argv[i]);
-}
-
-u64 verdict_key_of_texts(const Guard *guard)
-{
-    if (!guard->cache.folder || guard->options->pipeline.tuned.n)
-        return 0;
-    Str old = {NULL, 0}, lines = {NULL, 0}, new = {NULL, 0};
-    const bool read = source_read(guard_path_of(guard, &guard->original), &old) && source_read(guard->best.text.path, &new) &&
-                      guard->rewrites.fd >= 0 && source_read(guard->rewrites.path, &lines);
-    const u64 numbers[] = {hash_fast(FNV_BASIS, old), hash_fast(FNV_BASIS, new), hash_fast(FNV_BASIS, lines),
-                           risk_is_of_record(guard->options)};
-    u64 key = hash_word(guard->context, "texts");
-    for (u32 i = 0; i < COUNT_OF(numbers); i++)
-        key = hash_number(key, numbers[i]);
-    source_free(&old);
-    source_free(&new);
-    source_free(&lines);
-    return read ? key : 0;
 }
 
 /* The options of --tuned that made the function, levers among them; NULL: the command line made it. */

@@ -163,7 +163,6 @@ static Options quiet_options(const Options *options, const char *output)
     Options quiet = *options;
     quiet.output = output;
     quiet.explain = false;
-    quiet.counts = NULL;
     quiet.remarks = NULL;
     quiet.pipeline.remark_taker = NULL;
     quiet.stats = STATS_NONE;

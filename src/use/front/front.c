@@ -171,6 +171,21 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     }
 }
 
+/* Optimizes the input. *recalled: as the guard remembers, which need not judge it again. Answers as run_optimizer(). */
+static const char *make_text(Front *front, Scratch *text, Scratch *messages, bool *recalled)
+{
+    const char *input = front->command.v[front->asked.input];
+    u64 made;
+    *recalled = front_recall(front, &made);
+    const char *reason = run_optimizer(front, input, text->path, messages);
+    if (!*recalled || (!reason && guard_recalled(text, made)))
+        return reason;
+    *recalled = false;
+    if (!front_forget(front, text, messages))
+        return "no temporary file";
+    return run_optimizer(front, input, text->path, messages);
+}
+
 static bool is_regular_file(const char *path)
 {
     struct stat st;
@@ -227,8 +242,9 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
         front_warn(front, fault);
     if (front->options.guard_by && scratch_open(&front->rewrites))
         front->options.pipeline.rewrites = front->rewrites.fd;
-    const char *reason = run_optimizer(front, input, text.path, &messages);
-    if (!reason && front->options.guard_by && !text_equals_file(&text, input))
+    bool recalled = false;
+    const char *reason = make_text(front, &text, &messages, &recalled);
+    if (!reason && front->options.guard_by && !recalled && !text_equals_file(&text, input))
         reason = front_guard(front, &text, &messages, &done);
     if (done)
         exit(TOOL_OK);

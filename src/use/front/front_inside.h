@@ -64,6 +64,10 @@ void front_finish(Front *front);
 
 /* ---- guarded.c: the guard ------------------------------------------------------------------------------------- */
 
+/* Prepares the optimizer for what the guard remembers of the input. Answers whether it does. *made is as of guard_recall(). */
+bool front_recall(Front *front, u64 *made);
+/* Forgets that, and what the optimizer has written. False: files cannot be cleared. */
+bool front_forget(Front *front, Scratch *text, Scratch *messages);
 /* Asks the guard, in a process of its own, about the optimized text. With *done the output is delivered, and the call is at its end.
  * Otherwise the answer is NULL if the text is to be assembled, or says why it is not. */
 const char *front_guard(Front *front, const Scratch *text, Scratch *messages, bool *done);

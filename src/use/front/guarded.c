@@ -20,6 +20,19 @@ typedef struct GuardFiles {
     Scratch told; /* the trouble; or lines NAME, HOW, WHY with tabs between them */
 } GuardFiles;
 
+static AssembleCommand command_of(const Front *front)
+{
+    return (AssembleCommand){front->real, front->command.v, (int)front->command.n - 1, front->asked.input, front->asked.output_at};
+}
+
+/* Makes files empty that the optimizer is to write again. */
+static bool clear_outputs(const Front *front, Scratch *text, Scratch *messages)
+{
+    Scratch records = front->records, advice = front->advice, rewrites = front->rewrites;
+    return scratch_clear(text) && scratch_clear(messages) && (records.fd < 0 || scratch_clear(&records)) &&
+           (advice.fd < 0 || scratch_clear(&advice)) && (rewrites.fd < 0 || scratch_clear(&rewrites));
+}
+
 /* Reports that the options ask for are of what is done in the end. */
 static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
 {
@@ -28,17 +41,18 @@ static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
     if (!asked)
         return true;
     front->options.output = files->delivery.text.path;
-    if ((front->records.fd >= 0 && !scratch_clear(&front->records)) ||
-        (front->advice.fd >= 0 && !scratch_clear(&front->advice)))
-        return false;
-    return scratch_clear(&files->delivery.text) && scratch_clear(messages) && dup2(messages->fd, STDERR_FILENO) >= 0 &&
+    return clear_outputs(front, &files->delivery.text, messages) && dup2(messages->fd, STDERR_FILENO) >= 0 &&
            proof_optimize_file(&front->options) == TOOL_OK;
+}
+
+static const char *line_of(Front *front, const HeldBack *one)
+{
+    return arena_printf(&front->arena, "%s\t%s\t%s\n", one->name, one->how, one->why);
 }
 
 static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
 {
-    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
-                               front->asked.output_at};
+    AssembleCommand command = command_of(front);
     child_end_on_signals();
     GuardResult result = guard_run(&front->arena, &front->options, &command, &files->delivery);
     if (result.held_back.n && !result.trouble && !report_again(front, files, messages))
@@ -48,8 +62,7 @@ static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
         return GUARDED_TROUBLE;
     }
     for (u32 i = 0; i < result.held_back.n; i++)
-        front_tell(&files->told, "%s\t%s\t%s\n", result.held_back.v[i].name, result.held_back.v[i].how,
-                   result.held_back.v[i].why);
+        front_tell(&files->told, "%s", line_of(front, &result.held_back.v[i]));
     for (u32 i = 0; i < result.spills.n && front->advice.fd >= 0; i++)
         front_tell(&front->advice, "Spilled\t%s\t%s\n", result.spills.v[i].function, result.spills.v[i].advice);
     return !result.is_judged ? GUARDED_TEXT : result.is_original ? GUARDED_ORIGINAL : GUARDED_OPTIMIZED;
@@ -110,6 +123,29 @@ static const char *take_verdict(Front *front, GuardFiles *files, int status, con
     if (trouble)
         front->log.held_back = NULL;
     return trouble;
+}
+
+bool front_recall(Front *front, u64 *made)
+{
+    AssembleCommand command = command_of(front);
+    GuardResult result;
+    const char *lines = "";
+    if (!front->options.guard_by || front->options.guard_search)
+        return false;
+    front->options.input = front->command.v[front->asked.input];
+    bool known = guard_recall(&front->arena, &front->options, &command, &result, made);
+    for (u32 i = 0; i < result.held_back.n; i++)
+        lines = arena_printf(&front->arena, "%s%s", lines, line_of(front, &result.held_back.v[i]));
+    front->log.held_back = lines;
+    guard_end(&result);
+    return known;
+}
+
+bool front_forget(Front *front, Scratch *text, Scratch *messages)
+{
+    vec_clear(&front->options.pipeline.withheld);
+    front->log.held_back = NULL;
+    return clear_outputs(front, text, messages);
 }
 
 const char *front_guard(Front *front, const Scratch *text, Scratch *messages, bool *done)
