@@ -75,6 +75,9 @@ else
         sed "s/u32 v = 1/u32 v = 2/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; build g.ptx a; [ "$(wc -l <calls)" -ge 2 ]'
     case_ 'another target, other options of ptxas, other options of ptxopt' 'cold; timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_90 slow.ptx -o a; runs 3
         timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -maxrregcount=32 -arch=sm_80 slow.ptx -o a; runs 3; timeout 100 ./ptxopt-ptxas --phases=slow-division,slow-root -- ./ptxas -arch=sm_80 slow.ptx -o a; runs 3; warm'
+    case_ 'the same options of ptxas in another order, or spelt in another way' 'ask() { timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas "$@" || return; }; ask -arch=sm_80 -v -O3 -m64 slow.ptx -o o --fmad true; runs 3
+        ask -v slow.ptx --fmad=true --output-file o -m64 --gpu-name sm_80 --opt-level=3; runs 1; ask -o o -O3 -fmad true --machine 64 --verbose slow.ptx -arch sm_80; runs 1; ask -arch=sm_80 -v -O3 -m64 slow.ptx -o o --fmad false; runs 3; ask -arch=sm_80 -O3 -m64 slow.ptx -o o --fmad true; runs 3
+        ask -arch=sm_80 -O2 -O3 slow.ptx -o o; runs 3; ask -O2 -arch=sm_80 -O3 slow.ptx -o o; runs 1; ask -arch=sm_80 -O3 -O2 slow.ptx -o o; runs 3; for w in -arch=sm_80 -v; do not ask $w --no-such=1 slow.ptx -o o; done; rm -f calls; ask --entry=slow --entry=quick -arch=sm_80 slow.ptx -o o; ask --entry=quick --entry=slow -arch=sm_80 slow.ptx -o o; runs 6'
     case_ 'another ptxas under the same name' 'cold; sleep 0.01; echo "# newer" >>ptxas; cold; touch ptxas; cold; warm'
     case_ 'ptxas is known by its bytes, wherever it is' 'for p in real1 real2; do cp "$REAL" $p; touch -d "2 days ago" $p; ./ptxopt-ptxas --phases=slow-division -- ./$p -arch=sm_80 slow.ptx -o o; of_kernels | wc -l >n.$p; done
         [ "$(cat n.real1)" = 2 ]; [ "$(cat n.real2)" = 3 ]; [ "$(grep -h "^# .*real" $(entries) | grep -o "[0-9a-f]*$" | sort -u | wc -l)" = 1 ]'

@@ -130,7 +130,9 @@ void verdict_begin(Guard *guard)
     guard->cache = cache_open(guard->arena);
     guard->context = hash_number(hash_self(FNV_BASIS), hash_program(&guard->cache, command->ptxas));
     guard->context = hash_number(guard->context, says_level(guard->options) ? guard->options->pipeline.level : UINT32_MAX);
-    for (int i = 1; i < command->count; i++)
+    if (command->meaning)
+        guard->context = hash_number(guard->context, command->meaning);
+    for (int i = 1; i < command->count && !command->meaning; i++)
         if (i != command->input && i != command->output)
             guard->context = hash_word(guard->context, command->argv[i]);
 }

@@ -12,6 +12,7 @@ typedef struct AssembleCommand {
     char **argv; /* ends with NULL */
     int count;
     int input, output; /* indices; output 0: none is named. The word at `output` may be `--output-file=NAME`. */
+    u64 meaning; /* a hash of the other words, whatever their order; 0: it is not known what they mean */
 } AssembleCommand;
 
 /* The call for a text: `by`, a path or a name, or "" for the ptxas at hand; for the target `arch`, NULL: the text's own. NULL in

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnvmap.h"
+
 enum { USUAL_LEVEL = 3 }; /* of ptxas */
 
 typedef enum Argument { ARGUMENT_NONE, ARGUMENT_VALUE } Argument;
@@ -83,40 +85,46 @@ static void take_level(FrontCommand *command, const char *value, int from, int t
     command->level_to = to;
 }
 
+/* An option as it was given. */
+typedef struct Given {
+    const PtxasOption *option; /* NULL: nobody knows it */
+    Str name;                  /* as it was written */
+    const char *value;         /* NULL: none */
+    int value_at, end;         /* indices: of the word that ends with the value, and of the word after all */
+} Given;
+
 /* `-O3` and `-m64`: a letter and its number in one word. */
-static bool take_joined(FrontCommand *command, const char *name, int at)
+static bool is_joined(Str name)
 {
-    if ((name[0] != 'O' && name[0] != 'm') || name[1] < '0' || name[1] > '9')
-        return false;
-    if (name[0] == 'O') {
-        take_effect(command, EFFECT_LEVEL, name + 1);
-        take_level(command, name + 1, at, at + 1);
-    }
-    return true;
+    return name.len > 1 && (name.p[0] == 'O' || name.p[0] == 'm') && name.p[1] >= '0' && name.p[1] <= '9';
 }
 
-/* Takes the option argv[at] and, if that is its argument, the next word. Answers the index after them. */
-static int take_option(FrontCommand *command, int argc, char **argv, int at, bool *known)
+/* Reads the option argv[at] and, if that is its argument, the next word. */
+static Given read_option(int argc, char **argv, int at)
 {
     const char *name = argv[at] + 1 + (argv[at][1] == '-');
-    size_t len = strcspn(name, "=");
-    const char *value = name[len] ? name + len + 1 : NULL;
-    const PtxasOption *option = find_option(name, len);
-    int from = at;
-    *known = option || value;
-    if (!option) {
-        *known |= take_joined(command, name, at);
-        return at + 1;
+    u32 len = (u32)strcspn(name, "=");
+    Given given = {find_option(name, len), {name, len}, name[len] ? name + len + 1 : NULL, at, at + 1};
+    if (!given.option && !given.value && is_joined(given.name)) {
+        given.option = find_option(name, 1);
+        given.value = name + 1;
+    } else if (given.option && given.option->argument == ARGUMENT_VALUE && !given.value && !str_is(given.name, "O") && at + 1 < argc) {
+        given.value = argv[at + 1];
+        given.value_at = at + 1;
+        given.end = at + 2;
     }
-    bool next = option->argument == ARGUMENT_VALUE && !value && !str_is((Str){name, (u32)len}, "O");
-    if (next && at + 1 < argc)
-        value = argv[++at];
-    take_effect(command, option->effect, value);
-    if (option->effect == EFFECT_OUTPUT && value)
-        command->output_at = at;
-    if (option->effect == EFFECT_LEVEL)
-        take_level(command, value, from, at + 1);
-    return at + 1;
+    return given;
+}
+
+static void take_option(FrontCommand *command, const Given *given, int at)
+{
+    if (!given->option)
+        return;
+    take_effect(command, given->option->effect, given->value);
+    if (given->option->effect == EFFECT_OUTPUT && given->value)
+        command->output_at = given->value_at;
+    if (given->option->effect == EFFECT_LEVEL)
+        take_level(command, given->value, at, given->end);
 }
 
 static void choose_input(FrontCommand *command, const Operands *certain, const Operands *doubtful)
@@ -137,7 +145,10 @@ FrontCommand front_ptxas_command(int argc, char **argv)
     for (int at = 1; at < argc;) {
         const char *word = argv[at];
         if (word[0] == '-' && word[1] != '\0') {
-            at = take_option(&command, argc, argv, at, &known);
+            Given given = read_option(argc, argv, at);
+            take_option(&command, &given, at);
+            known = given.option || given.value;
+            at = given.end;
         } else {
             Operands *operands = known ? &certain : &doubtful;
             if (word[0] == '-' && !command.bypass)
@@ -148,6 +159,36 @@ FrontCommand front_ptxas_command(int argc, char **argv)
     }
     choose_input(&command, &certain, &doubtful);
     return command;
+}
+
+/* ---- what the options mean, in whatever order ------------------------------------------------------------------- */
+
+static u64 hash_word(u64 hash, const char *word) { return fnv_bytes(hash, word, strlen(word) + 1); }
+
+static int by_name_then_place(const void *a, const void *b)
+{
+    const Given *x = a, *y = b;
+    int order = strcmp(x->option->name, y->option->name);
+    return order ? order : x->end < y->end ? -1 : x->end > y->end;
+}
+
+u64 front_ptxas_meaning(Arena *arena, int argc, char **argv, int input)
+{
+    Given *given = arena_array(arena, Given, (u32)argc);
+    size_t count = 0;
+    u64 meaning = FNV_BASIS;
+    for (int at = 1; at < argc; at = at == input ? at + 1 : given[count++].end) {
+        if (at == input)
+            continue;
+        given[count] = read_option(argc, argv, at);
+        if (argv[at][0] != '-' || !given[count].option)
+            return 0;
+    }
+    qsort(given, count, sizeof *given, by_name_then_place);
+    for (size_t i = 0; i < count; i++)
+        if (given[i].option->effect != EFFECT_OUTPUT)
+            meaning = hash_word(hash_word(meaning, given[i].option->name), given[i].value ? given[i].value : "");
+    return meaning;
 }
 
 FrontCommand front_cicc_command(int argc, char **argv)

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_USE_FRONT_COMMAND_H
 #define PTXOPT_USE_FRONT_COMMAND_H
 
-#include "base/types.h"
+#include "base/arena.h"
 
 typedef struct FrontCommand {
     const char *bypass; /* why ptxas gets the call as it is, in words; NULL: it assembles argv[input] */
@@ -17,6 +17,10 @@ typedef struct FrontCommand {
 
 /* argv[0] is the program. The names point into argv. */
 FrontCommand front_ptxas_command(int argc, char **argv);
+
+/* A hash of what the options say, in whatever order and spelling: of an option that is given more than once the order counts. Input and
+ * output are left out. 0: some option is not known. */
+u64 front_ptxas_meaning(Arena *arena, int argc, char **argv, int input);
 
 /* Reads the command line of cicc: `output` is the PTX that it writes. */
 FrontCommand front_cicc_command(int argc, char **argv);

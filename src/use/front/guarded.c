@@ -20,9 +20,11 @@ typedef struct GuardFiles {
     Scratch told; /* the trouble; or lines NAME, HOW, WHY with tabs between them */
 } GuardFiles;
 
-static AssembleCommand command_of(const Front *front)
+static AssembleCommand command_of(Front *front)
 {
-    return (AssembleCommand){front->real, front->command.v, (int)front->command.n - 1, front->asked.input, front->asked.output_at};
+    int count = (int)front->command.n - 1, input = front->asked.input;
+    u64 meaning = front_ptxas_meaning(&front->arena, count, front->command.v, input);
+    return (AssembleCommand){front->real, front->command.v, count, input, front->asked.output_at, meaning};
 }
 
 /* Makes files empty that the optimizer is to write again. */
