@@ -2,6 +2,8 @@
 #include "pipeline/tuned.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/args.h"
@@ -207,6 +209,45 @@ static void take_line(Reader *reader, const Words *words)
     vec_push(&reader->options->pipeline.tuned, tuned);
 }
 
+static const char seal[] = "# ptxopt remembers ";
+
+char *tuned_seal(Arena *arena, u64 key, Str text)
+{
+    u64 check = fnv_bytes(fnv_bytes(FNV_BASIS, (const char *)&key, sizeof key), text.p, text.len);
+    return arena_printf(arena, "%s%016" PRIx64 " %016" PRIx64 "\n", seal, key, check);
+}
+
+/* The end of what the sealed text holds: the next seal, or the end of all. */
+static const char *end_of_sealed(const char *text)
+{
+    const char *next = text;
+    while ((next = strstr(next, seal)) && next[-1] != '\n')
+        next++;
+    return next ? next : text + strlen(text);
+}
+
+/* Overwrites remembered decisions that are not as they were written with a comment. A verdict that is cut short or turned round would be
+ * another one. */
+static void check_sealed(Reader *reader)
+{
+    Arena arena = {0};
+    for (char *line = reader->text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, seal, sizeof seal - 1) != 0)
+            continue;
+        char *text = line + strcspn(line, "\n");
+        text += *text == '\n';
+        size_t len = (size_t)(end_of_sealed(text) - text), line_len = (size_t)(text - line);
+        const char *right = tuned_seal(&arena, strtoull(line + sizeof seal - 1, NULL, HASH_DIGITS), (Str){text, (u32)len});
+        if (strlen(right) == line_len && strncmp(line, right, line_len) == 0)
+            continue;
+        diag_at(&reader->diag, DIAG_WARNING, (Span){(u32)(line - reader->text), (u32)(line - reader->text) + (u32)strcspn(line, "\n")},
+                "what follows is not what was remembered: it does not count");
+        for (size_t i = 0; i < len; i++)
+            text[i] = text[i] == '\n' ? '\n' : '#';
+    }
+    arena_free(&arena);
+}
+
 bool tuned_read(Options *options, const char *path, FILE *messages)
 {
     Reader reader = {.options = options, .text = args_read_file(&options->arena, path)};
@@ -216,6 +257,7 @@ bool tuned_read(Options *options, const char *path, FILE *messages)
     }
     u32 len = (u32)strlen(reader.text);
     diag_init(&reader.diag, messages, path, (Str){arena_copy(&options->arena, reader.text, len), len});
+    check_sealed(&reader);
     Words words = {0};
     for (char *line = reader.text; line && reader.diag.errors == 0;) {
         vec_clear(&words);

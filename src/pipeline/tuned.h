@@ -24,4 +24,7 @@ const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *f
  * so. One that leaves the function alone counts, otherwise the last one. */
 bool tuned_read(Options *options, const char *path, FILE *messages);
 
+/* The line that stands before remembered decisions: it holds a key and a checksum of the text after it, up to the next such line. */
+char *tuned_seal(Arena *arena, u64 key, Str text);
+
 #endif

@@ -16,18 +16,17 @@
 
 #include "base/fnvmap.h"
 #include "base/vec.h"
+#include "pipeline/tuned.h"
 
 enum {
     SHELVES = 256,
-    NAME_BYTES = 17,
+    FILE_NAME_BYTES = 17,
     MOST_BYTES = 1 << 20, /* of a file */
     BLOCK_BYTES = 4096,   /* a file takes at least that */
     DEFAULT_MEGABYTES = 256,
     MOST_MEGABYTES = 1 << 20,
     FRESH_SECONDS = 3600 /* a file is not marked as used more often */
 };
-
-static const char header[] = "# ptxopt remembers %016" PRIx64 " %016" PRIx64 "\n";
 
 /* ---- the folder --------------------------------------------------------------------------------------------------- */
 
@@ -106,13 +105,7 @@ static int open_shelf(const Cache *cache, u64 key, bool make)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-static void name_file(char name[NAME_BYTES], u64 key) { snprintf(name, NAME_BYTES, "%016" PRIx64, key); }
-
-static char *write_header(Arena *arena, u64 key, const char *text)
-{
-    u64 check = fnv_bytes(fnv_bytes(FNV_BASIS, (const char *)&key, sizeof key), text, strlen(text));
-    return arena_printf(arena, header, key, check);
-}
+static void name_file(char name[FILE_NAME_BYTES], u64 key) { snprintf(name, FILE_NAME_BYTES, "%016" PRIx64, key); }
 
 /* Reads so many bytes, or none. */
 static char *read_whole(Arena *arena, int fd, size_t bytes)
@@ -146,7 +139,7 @@ static char *read_file(const Cache *cache, Arena *arena, int fd, u64 key)
     char *all = read_whole(arena, fd, (size_t)st.st_size), *end = all ? strchr(all, '\n') : NULL;
     if (!end || strlen(all) != (size_t)st.st_size)
         return NULL;
-    const char *right = write_header(arena, key, end + 1);
+    const char *right = tuned_seal(arena, key, (Str){end + 1, (u32)strlen(end + 1)});
     if (strncmp(all, right, strlen(right)) != 0)
         return NULL;
     mark_used(fd, &st);
@@ -155,7 +148,7 @@ static char *read_file(const Cache *cache, Arena *arena, int fd, u64 key)
 
 char *cache_get(const Cache *cache, Arena *arena, u64 key)
 {
-    char name[NAME_BYTES], *text = NULL;
+    char name[FILE_NAME_BYTES], *text = NULL;
     int shelf = open_shelf(cache, key, false);
     if (shelf < 0)
         return NULL;
@@ -279,13 +272,13 @@ void cache_put(const Cache *cache, u64 key, const char *text)
 {
     Arena arena = {0};
     struct timespec now = {0};
-    char name[NAME_BYTES];
+    char name[FILE_NAME_BYTES];
     int shelf = shelf_limit() ? open_shelf(cache, key, true) : -1;
     if (shelf < 0)
         return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     name_file(name, key);
-    const char *first = write_header(&arena, key, text);
+    const char *first = tuned_seal(&arena, key, (Str){text, (u32)strlen(text)});
     const char *temporary = arena_printf(&arena, TEMPORARY "%ld.%ld.%s", (long)getpid(), now.tv_nsec, name);
     int fd = openat(shelf, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     bool good = fd >= 0 && write_whole(fd, first, strlen(first)) && write_whole(fd, text, strlen(text));

@@ -86,12 +86,12 @@ static void take_level(FrontCommand *command, const char *value, int from, int t
 }
 
 /* An option as it was given. */
-typedef struct Given {
+typedef struct GivenOption {
     const PtxasOption *option; /* NULL: nobody knows it */
     Str name;                  /* as it was written */
     const char *value;         /* NULL: none */
     int value_at, end;         /* indices: of the word that ends with the value, and of the word after all */
-} Given;
+} GivenOption;
 
 /* `-O3` and `-m64`: a letter and its number in one word. */
 static bool is_joined(Str name)
@@ -100,11 +100,11 @@ static bool is_joined(Str name)
 }
 
 /* Reads the option argv[at] and, if that is its argument, the next word. */
-static Given read_option(int argc, char **argv, int at)
+static GivenOption read_option(int argc, char **argv, int at)
 {
     const char *name = argv[at] + 1 + (argv[at][1] == '-');
     u32 len = (u32)strcspn(name, "=");
-    Given given = {find_option(name, len), {name, len}, name[len] ? name + len + 1 : NULL, at, at + 1};
+    GivenOption given = {find_option(name, len), {name, len}, name[len] ? name + len + 1 : NULL, at, at + 1};
     if (!given.option && !given.value && is_joined(given.name)) {
         given.option = find_option(name, 1);
         given.value = name + 1;
@@ -116,7 +116,7 @@ static Given read_option(int argc, char **argv, int at)
     return given;
 }
 
-static void take_option(FrontCommand *command, const Given *given, int at)
+static void take_option(FrontCommand *command, const GivenOption *given, int at)
 {
     if (!given->option)
         return;
@@ -145,7 +145,7 @@ FrontCommand front_ptxas_command(int argc, char **argv)
     for (int at = 1; at < argc;) {
         const char *word = argv[at];
         if (word[0] == '-' && word[1] != '\0') {
-            Given given = read_option(argc, argv, at);
+            GivenOption given = read_option(argc, argv, at);
             take_option(&command, &given, at);
             known = given.option || given.value;
             at = given.end;
@@ -167,14 +167,14 @@ static u64 hash_word(u64 hash, const char *word) { return fnv_bytes(hash, word, 
 
 static int by_name_then_place(const void *a, const void *b)
 {
-    const Given *x = a, *y = b;
+    const GivenOption *x = a, *y = b;
     int order = strcmp(x->option->name, y->option->name);
     return order ? order : x->end < y->end ? -1 : x->end > y->end;
 }
 
 u64 front_ptxas_meaning(Arena *arena, int argc, char **argv, int input)
 {
-    Given *given = arena_array(arena, Given, (u32)argc);
+    GivenOption *given = arena_array(arena, GivenOption, (u32)argc);
     size_t count = 0;
     u64 meaning = FNV_BASIS;
     for (int at = 1; at < argc; at = at == input ? at + 1 : given[count++].end) {
