@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 STRIDES=$(pwd)/examples/strides.nvcc.ptx
+TAILS=$(pwd)/tests/guard/tails.ptx
 RECORD=$(pwd)/src/judge/guard/record.def
 THREADED=$(pwd)/tests/phase/jump-threading/always_decided.ptx
 WORK=$BUILD/work/guard
@@ -175,6 +176,10 @@ else
         [ "$(grep -c "ptxopt - functions changed" said)" = 1 ]; says "0 ptxopt - functions changed"; not grep -q "Pass: *slow-division" r'
     case_ 'front: the search' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; PTXOPT_GUARD=search exits 0 timeout 60 ./ptxopt-ptxas --phases=tail-merge,barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o
         faulty --guard=search --guard="$REAL" --guard-arch=sm_80 --phases=tail-merge,barrier-elim,slow-division slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain; grep -q "optimized without slow-division" log'
+    case_ 'a large kernel is left alone that gains little' 'large() { awk -v n="$1" "{ print } /ld.global.u32/ { for (i = 0; i < n; i++) printf \"\\tmad.lo.s32 %%r2, %%r2, %%r1, %d;\\n\", 1000 + i }" "$TAILS"; }; large 3000 >l.ptx; large 2800 >m.ptx; kernel() { front "$@" -- ./ptxas -arch=sm_80 "$f" -o o; runs "$n"; rm calls; }
+        f=l.ptx n=1 kernel; tail -1 log | grep -q "result.: .unchanged., .functions.: 1, .changed.: 0"; "$REAL" -arch=sm_80 l.ptx -o plain; cmp o plain; for o in --guard=all -O3 --phases=tail-merge; do f=l.ptx n=2 kernel $o; tail -1 log | grep -q "changed.: 1"; done; f=m.ptx n=2 kernel; tail -1 log | grep -q "changed.: 1"
+        ptxopt l.ptx >o; not cmp -s o l.ptx; ptxopt --guard=./ptxas l.ptx >o; cmp o l.ptx; [ ! -e calls ]; ptxopt --guard=./ptxas l.ptx -o o --remarks=r; grep -q "^Name: *LittleToGain" r; sed "s/ld.global.u32.*/&\nbar.sync 0; bar.sync 0;/" l.ptx >b.ptx; f=b.ptx n=2 kernel; tail -1 log | grep -q "changed.: 1"
+        { cat l.ptx; sed "s/tails/other/; 1,/^.address_size/d" "$TAILS"; } >two.ptx; PTXOPT_CACHE=./c f=two.ptx n=2 kernel; cat c/*/* >team.tuned; ptxopt --tuned=team.tuned two.ptx >q; "$REAL" -arch=sm_80 q -o plain; cmp o plain; ptxopt two.ptx | cmp -s - q && exit 1; :'
     case_ 'kernels that call the same function of another module are judged one by one' '
         sed "s/^.address_size 64/&\n.extern .func ext();/; s/^ *ret;/ call ext, ();\n&/" slow.ptx >f.ptx; exits 0 faulty --guard=./ptxas --phases=slow-root --only-function=slow f.ptx -o o; says "slow. is left alone"
         [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]'

@@ -69,6 +69,7 @@ struct PipelineConfig {
     bool no_gates;       /* builds with PTXOPT_DEBUG only: see Summaries.ungated */
     bool ignore_exits;   /* also rewrite where the exit that ptxas takes for the end decides who waits for whom */
     bool judged;         /* ptxas judges what is made, and what got worse is left alone: --guard */
+    bool thrifty;        /* large kernels are left alone if what was done gains little in such kernels (pipeline/little.h) */
     void (*after_step)(void *user, Function *fn,
                        const char *phase); /* called when a step has changed the function, or NULL */
     void *user;

@@ -312,11 +312,27 @@ static void check_tuning(OptionParser *parser)
         option_complain(parser, "--tune-out needs --tune or --tune-read");
 }
 
+/* Whoever names phases or levels, or asks about all, wants what there is. */
+static bool may_be_thrifty(const Options *options)
+{
+    return !options->guard_all && !options->guard_search && !options->phases && options->pipeline.level < 3;
+}
+
+void options_judge(Options *options)
+{
+    options->pipeline.judged = true;
+    options->pipeline.thrifty = may_be_thrifty(options);
+}
+
+/* A large kernel that no decision of a guard is about was left alone by it. */
 static void read_decisions(OptionParser *parser)
 {
     for (u32 i = 0; i < parser->tuned.n && !parser->failed; i++)
         if (!tuned_read(parser->options, parser->tuned.v[i], parser->messages))
             parser->failed = parser->said_why = true;
+    for (u32 i = 0; i < parser->options->pipeline.tuned.n; i++)
+        if (parser->options->pipeline.tuned.v[i].config->judged)
+            parser->options->pipeline.thrifty = may_be_thrifty(parser->options);
 }
 
 static u64 hash_word(u64 hash, const char *word) { return word ? fnv_bytes(hash, word, strlen(word) + 1) : hash; }
@@ -348,7 +364,8 @@ static OptionsResult parse(OptionParser *parser, int argc, char **argv)
         note_words(options, code, &parser->args);
         take_code(parser, code);
     }
-    options->pipeline.judged = options->guard_by;
+    if (options->guard_by)
+        options_judge(options);
     if (!parser->done && !parser->foreign) {
         option_choose_phases(parser);
         take_operands(parser);

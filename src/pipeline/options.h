@@ -64,6 +64,8 @@ OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, 
 OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages);
 /* Parses words like options_parse_words(), but reports options that write files, ask another program or end this one. */
 OptionsResult options_parse_library(Options *options, const Words *words, FILE *messages);
+/* Has a ptxas judge what the options make. */
+void options_judge(Options *options);
 void options_free(Options *options);
 /* The time in SOURCE_DATE_EPOCH, at least 1, which ptxas takes for a time; 0: it is not set. False: it is no number. */
 bool options_source_date(u64 *seconds);

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/bound.h"
 #include "ir/code_hash.h"
 #include "ir/edit.h"
 #include "pipeline/dot.h"
+#include "pipeline/little.h"
 #include "pipeline/runner.h"
 #include "pipeline/tuned.h"
 
@@ -124,6 +126,18 @@ static bool run_and_compare(Runner *runner, Function *fn, Analyses *an)
     original_free(&original);
     return ok;
 }
+/* Sends a large kernel back that gains little. It is as if no phase had run over it. */
+static void settle_little(Runner *runner, Function *fn)
+{
+    const CurrentFunction *current = &runner->current;
+    if (!runner->config->thrifty || current->own != runner->config ||
+        !little_is_gained(runner->config->table, fn, current->rewrote))
+        return;
+    remark(runner, fn, "LittleToGain", nowhere,
+           "a large kernel, in which what was done was never seen to gain 1 %: the guard need not ask ptxas; --guard=all asks");
+    edit_revert(fn);
+}
+
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 {
     choose_config(runner, fn);
@@ -146,7 +160,11 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     edit_absorb_unused_labels(fn);
     if (!step_verify_parsed(runner, fn))
         return false;
-    return runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_compare(runner, fn, an);
+    bool was_changed = fn->changed;
+    bool ok = runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_compare(runner, fn, an);
+    if (ok && fn->changed && !was_changed)
+        settle_little(runner, fn);
+    return ok;
 }
 
 static bool dump_cfg(Runner *runner, Function *fn, Analyses *an)
@@ -170,6 +188,7 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     runner->current.is_chosen = false;
     runner->current.uncounted = (UncountedLoops){0};
     runner->current.kept = (KeptRemarks){0};
+    memset(runner->current.rewrote, 0, sizeof runner->current.rewrote);
     if (!run_phases(runner, fn, &an))
         result = PIPELINE_INTERNAL;
     else if (!dump_cfg(runner, fn, &an))

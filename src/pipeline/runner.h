@@ -40,6 +40,7 @@ typedef struct CurrentFunction {
     u32 *spent;         /* by phase: what it has spent of its budget */
     u32 copied;         /* machine instructions of the copies of its loops */
     u32 calls;          /* calls of phases in this pass */
+    bool rewrote[PHASE_COUNT]; /* by phase: it changed something, in this pass */
     bool is_chosen;     /* phases run over it, unless a guard withholds it */
     UncountedLoops uncounted;
     KeptRemarks kept;

@@ -124,6 +124,7 @@ static void note_change(Runner *runner, u32 phase, const PhaseRun *run)
 {
     PhaseStats *stats = &runner->stats->phase[phase];
     runner->current.changed[phase] = runner->current.calls;
+    runner->current.rewrote[phase] = true;
     if (stats->last_changed == run->fn)
         return;
     stats->changed++;

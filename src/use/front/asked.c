@@ -204,7 +204,7 @@ static bool take_options(Front *front)
                    "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
     if (!front->cicc && !front->options.guard_off && !front->options.guard_by) {
         front->options.guard_by = ""; /* a ptxas is to run anyway */
-        front->options.pipeline.judged = true;
+        options_judge(&front->options);
     }
     front->options.has_output = true;
     front->options.explain_to_messages = true;
