@@ -577,6 +577,20 @@ static const Monomial *worst(const Integers *z, const Polynomial *g)
     return found;
 }
 
+/* The polynomial with the least value that the monomial may have in place of it. False: it is not known. */
+static bool replace_by_least(const Integers *z, const Polynomial *g, const Monomial *from, Polynomial *p)
+{
+    Monomial less = *from;
+    Wide least;
+    if (!least_of(z, from, &least))
+        return false;
+    less.coef = -less.coef;
+    *p = *g;
+    polynomial_add(p, less);
+    polynomial_add(p, (Monomial){.coef = least});
+    return !p->lost;
+}
+
 static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
 {
     if (g->lost || is_clearly_not_negative(z, g))
@@ -593,6 +607,7 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
         return false;
     z->tries--;
     z->p->t.work++;
+    Polynomial least;
     const Inequalities *known = known_at(z, level - 1);
     z->p->t.work += known->n / 16;
     for (u32 k = 0; k < known->n && from; k++) {
@@ -600,6 +615,8 @@ static bool search(Integers *z, const Polynomial *g, u32 level, u32 depth)
         if (polynomial_subtract(g, from, known->v[k], &left) && search(z, &left, level, depth - 1))
             return true;
     }
+    if (from && replace_by_least(z, g, from, &least) && search(z, &least, level, depth - 1))
+        return true;
     for (u32 i = 0; i < g->n && g->n <= FEW; i++) {
         bool is_tried = g->m[i].coef > 0 && g->m[i].n == 1 && &g->m[i] != from;
         z->p->t.work += is_tried ? known->n / 16 : 0;

@@ -39,7 +39,7 @@ static void find_sums(Integers *z, Term x, u32 depth)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
-    if (node.op == TERM_LINEAR && node.n >= 2 && !has_truncated(t, x))
+    if (node.op == TERM_LINEAR && node.n >= 2)
         list_once(&z->sums, x);
     if (node.op == TERM_MUL && !has_truncated(t, x))
         list_once(&z->products, x);

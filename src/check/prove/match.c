@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/prove/arguments.h"
+#include "check/prove/integers.h"
 
 static bool same_text(const Name *a, const Name *b) { return a->len == b->len && memcmp(a->text, b->text, a->len) == 0; }
 
@@ -98,6 +99,37 @@ static bool same_scalar(Prover *p, const OpInfo *op, const Operand *a, const Ope
     return same_literals(op, a, b) || same_values(p, a, b);
 }
 
+/* Whether x - y is nothing but f * zext(a) - f * zext(b) - f * (a - b), and no number from a to b wraps. */
+static bool differ_as_extended(Prover *p, Term x, Term y)
+{
+    Terms *t = &p->t;
+    Term apart = prove_sub(t, x, y);
+    TermNode node = *prove_node(t, apart);
+    if (node.op != TERM_LINEAR || node.n != 2)
+        return false;
+    Term wide[2] = {prove_kid(t, apart, 0), prove_kid(t, apart, 1)};
+    u64 times = t->coef.v[node.kids];
+    if (prove_node(t, wide[0])->op != TERM_ZEXT || prove_node(t, wide[1])->op != TERM_ZEXT ||
+        ((times + t->coef.v[node.kids + 1]) & prove_mask(node.bits)) != 0)
+        return false;
+    Term a = prove_kid(t, wide[0], 0), b = prove_kid(t, wide[1], 0);
+    u32 bits = prove_bits(t, a);
+    if (bits > 32 || bits != prove_bits(t, b) || !prove_is_const(t, prove_sub(t, a, b)))
+        return false;
+    i64 more = prove_signed(prove_node(t, prove_sub(t, a, b))->value, bits);
+    if (((node.value + times * (u64)more) & prove_mask(node.bits)) != 0)
+        return false;
+    u64 far = (u64)(more < 0 ? -more : more);
+    return prove_at_most(p, more < 0 ? a : b, prove_const(t, prove_mask(bits) - far, bits));
+}
+
+/* Whether two addresses are equal, also where one extends a sum that the path knows not to wrap, and the other one adds to an
+ * extension. */
+static bool same_addresses(Prover *p, Term x, Term y)
+{
+    return prove_equal(p, x, y) || (prove_bits(&p->t, x) == prove_bits(&p->t, y) && differ_as_extended(p, x, y));
+}
+
 static bool same_operands(Prover *p, const Instr *before, const Instr *after, const char **why)
 {
     if (before->slots != after->slots)
@@ -109,7 +141,7 @@ static bool same_operands(Prover *p, const Instr *before, const Instr *after, co
             return differ(why, "operands of another form");
         if (a->kind == OPND_MEM && a->value >= 1) {
             Term x = prove_address(&p->side[0], before->op, a), y = prove_address(&p->side[1], after->op, b);
-            if (!prove_equal(p, x, y))
+            if (!same_addresses(p, x, y))
                 return differ_in(p, why, "another address", x, y);
             k++; /* the base is in it; what else stands in brackets is compared by itself */
         } else if (!fixed && (a->role != ROLE_DEF || a->kind == OPND_SYM || b->kind == OPND_SYM) &&

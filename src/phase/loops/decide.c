@@ -140,10 +140,13 @@ static void add_group(LoopDecision *d, DecideGroup g)
     u64 *first = fnvmap_at(&d->first, key_of(&g)), last = 0;
     u32 left = ALIKE_MAX;
     for (u64 k = *first; k && left; k = d->group.v[k - 1].next, left--) {
-        if (join_group(d->sums, &d->group.v[k - 1], &g))
+        if (join_group(d->sums, &d->group.v[k - 1], &g)) {
+            d->last = (u32)k - 1;
             return;
+        }
         last = k;
     }
+    d->last = d->group.n;
     vec_push(&d->group, g);
     if (!last)
         *first = d->group.n;

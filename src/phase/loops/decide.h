@@ -21,6 +21,7 @@ typedef struct LoopDecision {
     LoopSums *sums;
     const LoopCounter *counter; /* NULL: none */
     VEC(DecideGroup) group;
+    u32 last;     /* the group of the comparison that was added last */
     FnvMap first; /* by key of groups: the place of the first one, plus 1 */
     RegId trips;  /* how often the loop runs, where the test passes; 0: it was not written */
 } LoopDecision;

@@ -12,7 +12,7 @@
  * Sound: FAST is the loop without branches of which phase/loops/decide.c shows that they continue whenever they are executed.
  * The test computes integers, so it can stand in front of the loop. A thread for which it fails executes the loop as it was,
  * up to the check that fails and what comes after it. Each thread executes the same instructions in the same order, except
- * for what only those branches read.
+ * for what only those branches read, and for extended values that FAST computes from others (phase/loops/widened.c).
  *
  * Threads of a warp may be in both loops. So FAST holds no convergent instruction, and none that waits, and threads in the loop
  * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after
@@ -36,6 +36,7 @@
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
 #include "phase/loops/decide.h"
+#include "phase/loops/widened.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 #include "transform/miscounted.h"
@@ -61,6 +62,7 @@ typedef struct Version {
     Loop *loop;
     LoopSums sums;
     SumCompares compare;
+    VecU32 group; /* by comparison: its group of the decision, if its check goes */
     VEC(Check) check;
     FnvMap check_of; /* by Block.id of its block: the place in `check`, plus 1 */
     LoopCounter counter[COUNTERS_MAX];
@@ -78,6 +80,7 @@ static void version_free(Version *v)
     loop_decision_free(&v->decision);
     loop_sums_free(&v->sums);
     vec_free(&v->compare);
+    vec_free(&v->group);
     vec_free(&v->check);
     fnvmap_free(&v->check_of);
     fnvmap_free(&v->place);
@@ -221,6 +224,7 @@ static const char *decide_check(Analyses *an, Version *v, const Check *c)
         const char *why = loop_decision_add(d, &v->compare.v[c->first + k], early);
         if (why)
             return why;
+        v->group.v[c->first + k] = d->last;
     }
     return NULL;
 }
@@ -231,6 +235,9 @@ static u32 decide(Analyses *an, Version *v, const LoopCounter *counter)
 {
     loop_decision_free(&v->decision);
     v->decision = (LoopDecision){.sums = &v->sums, .counter = counter};
+    vec_clear(&v->group);
+    for (u32 k = 0; k < v->compare.n; k++)
+        vec_push(&v->group, 0);
     u32 gone = 0;
     for (u32 k = 0; k < v->check.n; k++) {
         Check *c = &v->check.v[k];
@@ -504,6 +511,19 @@ static void mark_versions(const Version *v, Block *fast, bool tested)
         build_nounroll(fast);
 }
 
+/* Shares extended values of the copy. The latch's branch is still the loop's. */
+static void share_widened(Analyses *an, const Version *v, Block *const *copy)
+{
+    WidenedCopy c = {.decision = &v->decision, .of = v->blocks.v, .copy = copy, .blocks = v->blocks.n};
+    for (u32 k = 0; k < v->check.n; k++) {
+        const Check *check = &v->check.v[k];
+        for (u32 j = 0; !check->why && j < check->compares; j++)
+            vec_push(&c.decided, ((DecidedAt){check->block, &v->decision.group.v[v->group.v[check->first + j]]}));
+    }
+    loop_share_widened(an, &c);
+    vec_free(&c.decided);
+}
+
 static void make_version(Analyses *an, Version *v)
 {
     Block *entry = loop_entry_block(an->fn, v->loop);
@@ -511,6 +531,7 @@ static void make_version(Analyses *an, Version *v)
     Builder at = build_at_end(entry);
     RegId passes = loop_decision_build(&v->decision, &at, is_to_count_down(an, v));
     copy_blocks(v, entry, copy);
+    share_widened(an, v, copy);
     if (v->decision.trips)
         count_down(an, v, &at, copy);
     block_set_fall(entry, copy[0]);
