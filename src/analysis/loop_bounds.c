@@ -84,12 +84,27 @@ static LinearId raised(LoopSums *s, const Instr *i, u32 bits)
     return def && computes(def, OPC_MIN, bits) && def->op->sem.is_signed ? fixed_operand(s, def, bits, &ignored) : 0;
 }
 
-/* A remainder is less than what divides. If that is 0, any number is at most 0 - 1. */
-static LinearId remainder_bound(LoopSums *s, const Instr *i, u32 bits)
+/* Whether a number is known not to be negative as a signed one. */
+static bool is_never_negative(LoopSums *s, const Instr *at, const Operand *o, u32 bits)
 {
-    bool unsigned_rem = computes(i, OPC_REM, bits) && !i->op->sem.is_signed;
-    LinearId by = unsigned_rem ? fixed(s, i, instr_operand(i, 2), bits) : 0;
-    return by ? linear_sum(s->exprs, by, linear_constant(s->exprs, bits, 1), (u64)-1) : 0;
+    RegId reg = operand_plain_register(o);
+    return reg && value_of_register(an_facts(s->bounds), (ProgramPoint){NULL, at->block, at}, reg, bits).least >= 0;
+}
+
+/* A remainder is less than what divides. If that is 0, any number is at most 0 - 1. So is the remainder of a number that is not
+ * negative by a signed one. By a negative divisor it is at most 2^31 - 1; so much is the divisor less 1, as an unsigned number. */
+static LinearId remainder_bound(LoopSums *s, const Instr *i, u32 bits, LoopBound *bound)
+{
+    const Operand *a = instr_operand(i, 1);
+    LinearId by = computes(i, OPC_REM, bits) ? fixed(s, i, instr_operand(i, 2), bits) : 0;
+    if (!by)
+        return 0;
+    if (i->op->sem.is_signed && !is_never_negative(s, i, a, bits)) {
+        bound->has_clamped = loop_sum_of(s, i, a, bits, &bound->clamped) && !bound->clamped.extended;
+        if (!bound->has_clamped)
+            return 0;
+    }
+    return linear_sum(s->exprs, by, linear_constant(s->exprs, bits, 1), (u64)-1);
 }
 
 static LinearId byte_bound(LoopSums *s, const Instr *at, const Operand *o, u32 bits)
@@ -170,7 +185,7 @@ static bool find_bound(LoopSums *s, const Instr *at, const Operand *o, u32 bits,
     if (!bound->most)
         bound->most = raised(s, i, bits);
     if (!bound->most)
-        bound->most = remainder_bound(s, i, bits);
+        bound->most = remainder_bound(s, i, bits, bound);
     if (!bound->most)
         bound->most = byte_bound(s, at, o, bits);
     return bound->most && !(loop_sum_is_constant(s, bound->most) && loop_sum_constant(s, bound->most) > INDEX);
@@ -228,13 +243,14 @@ static bool fails(const LoopSums *s, const SumCompare *c)
     return range_compare(c->cmp, c->is_signed, a, b) == FACT_FALSE;
 }
 
-/* Base and bound are below half the range, so that their sum does not wrap. Extension is monotone in numbers without a sign. */
+/* Base and bound are below half the range, so that their sum does not wrap; as a signed number, it is below that too. Extension is
+ * monotone in numbers without a sign. */
 static bool add_compares(LoopSums *s, const LoopBound *b, SumCompare c, SumCompares *out)
 {
     bool based = !is_zero(s, &b->base), sign = is_test_of_sign(s, &c);
-    if (c.is_signed ? based || (!sign && !cmp_is_below(c.cmp)) : !cmp_is_below(c.cmp))
+    if (!sign && !cmp_is_below(c.cmp))
         return false;
-    SumCompare all[4];
+    SumCompare all[5];
     u32 n = 0;
     c.value = greatest(s, b);
     if (b->has_clamped)
@@ -243,6 +259,8 @@ static bool add_compares(LoopSums *s, const LoopBound *b, SumCompare c, SumCompa
         all[n++] = small(s, b->base);
     if (based || c.is_signed)
         all[n++] = small(s, unchanging(s, b->most));
+    if (based && c.is_signed)
+        all[n++] = small(s, c.value);
     if (!sign)
         all[n++] = c;
     for (u32 k = 0; k < n; k++)
