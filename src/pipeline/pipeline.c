@@ -313,6 +313,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     vec_free(&runner.current.sequence);
     vec_free(&runner.current.cleanup);
     choices_free(&runner.choices);
+    fnvmap_free(&runner.said);
     remarks_free(&runner.remarks);
     return result;
 }

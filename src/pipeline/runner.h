@@ -62,6 +62,7 @@ typedef struct Runner {
     bool cleans_up;               /* the clean-up runs for another phase; its misses were reported before */
     bool first_round;             /* the sequence runs over the current function for the first time, in the first pass */
     bool went_back;               /* some function was reverted */
+    FnvMap said;                  /* by place and text: how often a remark came */
     VEC(Function *) later;        /* functions that were run over with summaries of changed functions */
     i64 rewrites;                 /* rewrites that phases have asked for, for --opt-bisect-limit */
     u32 *limited;                 /* by index into config->withheld: rewrites that counted against its limit */

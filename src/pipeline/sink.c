@@ -5,10 +5,23 @@
 
 #include "ir/code_hash.h"
 
+/* Whether the same has been said of the same place: a phase that comes to it again, or to a copy of it, repeats itself. Code that a
+ * phase made has no place of its own. */
+static bool is_said(Runner *runner, const char *phase, const char *name, Span at, const char *message)
+{
+    if (at.beg == at.end)
+        return false;
+    u64 key = fnv_bytes(FNV_BASIS ^ at.beg, phase, strlen(phase));
+    key = fnv_bytes(fnv_bytes(key, name, strlen(name)), message, strlen(message));
+    return (*fnvmap_at(&runner->said, key))++ > 0;
+}
+
 static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
 {
     Runner *runner = user;
     if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* reported in the first round */
+        return;
+    if (is_said(runner, run->phase, name, at, message))
         return;
     if (kind == REMARK_MISSED)
         advice_note_loop(&runner->current.uncounted, name, at);
