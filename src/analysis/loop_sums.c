@@ -146,7 +146,28 @@ static bool opposite_result(LoopSums *s, const Instr *i, u32 bits, LoopSum *sum)
     return integer && type_bits(type) >= bits && scaled_result(s, i, bits, (u64)-1, sum);
 }
 
-static bool extended_result(LoopSums *s, const Instr *i, const Operand *from, LoopSum *sum)
+/* Whether i inverts all bits of its first operand. */
+static bool is_complement(const Instr *i, u32 bits)
+{
+    const Sem *sem = &i->op->sem;
+    const Operand *ones = i->op->opcode == OPC_XOR ? instr_operand(i, 2) : NULL;
+    if (sem->op != i->op->opcode || sem->bits < bits || sem->from != sem->bits)
+        return false;
+    return i->op->opcode == OPC_NOT ||
+           (ones && ones->kind == OPND_IMM && ((u64)ones->value & sem_max(sem->bits)) == sem_max(sem->bits));
+}
+
+/* ~x is -x - 1. */
+static bool complement_result(LoopSums *s, const Instr *i, u32 bits, LoopSum *sum)
+{
+    if (!scaled_result(s, i, bits, (u64)-1, sum))
+        return false;
+    sum->start = linear_sum(s->exprs, sum->start, number(s, bits, 1), (u64)-1);
+    return sum->start != 0;
+}
+
+static bool extended_result
+(LoopSums *s, const Instr *i, const Operand *from, LoopSum *sum)
 {
     bool is_signed = i->op->sem.op == OPC_CVT && i->op->sem.is_signed;
     if (!loop_sum_of(s, i, from, 32, sum))
@@ -168,6 +189,8 @@ static bool compute_result(LoopSums *s, const Instr *i, u32 bits, LoopSum *sum)
         return extended_result(s, i, instr_operand(i, from), sum);
     if (i->op->opcode == OPC_NEG)
         return opposite_result(s, i, bits, sum);
+    if (is_complement(i, bits))
+        return complement_result(s, i, bits, sum);
     if (i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= bits)
         return shift_result(s, i, bits, sum);
     return is_plain(s, i, bits) && plain_result(s, i, bits, sum);

@@ -197,14 +197,20 @@ static bool find_check(Analyses *an, Version *v, Block *b)
     return true;
 }
 
+static bool is_in_every_iteration(Analyses *an, const Loop *loop, const Block *b)
+{
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (!dominates(an_dom(an), b, loop->latches[k]))
+            return false;
+    return true;
+}
+
 /* Finds the checks and counters that each iteration executes. */
 static void find_branches(Analyses *an, Version *v)
 {
     for (u32 k = 0; k < v->loop->block_count; k++) {
         Block *b = v->loop->blocks[k];
-        if (!dominates(an_dom(an), b, v->loop->latches[0]))
-            continue;
-        if (!find_check(an, v, b))
+        if (is_in_every_iteration(an, v->loop, b) && !find_check(an, v, b))
             find_counters(an, v, b);
     }
 }
@@ -341,7 +347,7 @@ static const char *why_no_gain(Analyses *an, Version *v)
     v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
     if (trips <= FEW_TRIPS)
         return "it runs a few times only";
-    if (v->loop->nounroll && trips > REST_TRIPS)
+    if (loop_is_rest(v->loop) && trips > REST_TRIPS)
         return "it has the pragma nounroll";
     if (v->cost > iteration + saved || (trips < v->cost && saved * trips < v->cost))
         return "the test in front of it would cost more than it saves";
@@ -368,9 +374,14 @@ static bool is_version(Analyses *an, const Loop *loop)
     return begins_version(loop->header) || (beside && begins_version(beside));
 }
 
-static bool may_look(Analyses *an, const Loop *loop)
+/* Why nothing leaves the loop, by its shape; NULL: its checks may. */
+static const char *why_of_shape(Analyses *an, const Loop *loop)
 {
-    return loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && !is_version(an, loop);
+    if (an_loops(an)->irreducible)
+        return "the function has a loop with two entries";
+    if (loop->height > 1)
+        return "the loop holds another one";
+    return loop->latch_count > 1 ? "the loop has several latches" : NULL;
 }
 
 /* Whether only counters decide when the loop is left, other than by a check that goes: then nobody waits in it, whatever else it
@@ -578,6 +589,30 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLane
     return NULL;
 }
 
+/* Says of the checks of a loop, not of those of loops inside it, that they stay. */
+static void say_not_planned(Analyses *an, PhaseRun *run, Loop *loop, const char *why)
+{
+    Version v = {.loop = loop};
+    loop_sums_init(&v.sums, affine_loop(an, loop), an_ssa(an));
+    for (u32 k = 0; k < loop->block_count && loop_of(an_loops(an), loop->blocks[k]) == loop; k++)
+        if (is_in_every_iteration(an, loop, loop->blocks[k]))
+            find_check(an, &v, loop->blocks[k]);
+    say_kept(run, &v, why);
+    version_free(&v);
+}
+
+static Version *look_at(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes)
+{
+    const char *why = why_of_shape(an, loop);
+    if (is_version(an, loop))
+        return NULL;
+    if (!why)
+        return plan(an, run, loop, most, lanes);
+    if (run->sink->wants_remarks)
+        say_not_planned(an, run, loop, why);
+    return NULL;
+}
+
 static int by_gain(const void *a, const void *b)
 {
     const Version *x = *(Version *const *)a, *y = *(Version *const *)b;
@@ -651,8 +686,7 @@ PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
     an_freeze(an, VERSION_ANALYSES);
     BitSet miscounted = miscounted_loops(an);
     for (u32 l = 0; l < loops->n; l++) {
-        bool looked_at = !bitset_has(&miscounted, l) && may_look(an, loops->v[l]);
-        Version *v = looked_at ? plan(an, run, loops->v[l], most, &lanes) : NULL;
+        Version *v = bitset_has(&miscounted, l) ? NULL : look_at(an, run, loops->v[l], most, &lanes);
         if (v)
             vec_push(&versions, v);
     }
