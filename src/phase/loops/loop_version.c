@@ -593,7 +593,7 @@ static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLane
 static void say_not_planned(Analyses *an, PhaseRun *run, Loop *loop, const char *why)
 {
     Version v = {.loop = loop};
-    loop_sums_init(&v.sums, affine_loop(an, loop), an_ssa(an));
+    loop_sums_init(&v.sums, an->scratch, affine_loop(an, loop), an_ssa(an));
     for (u32 k = 0; k < loop->block_count && loop_of(an_loops(an), loop->blocks[k]) == loop; k++)
         if (is_in_every_iteration(an, loop, loop->blocks[k]))
             find_check(an, &v, loop->blocks[k]);
