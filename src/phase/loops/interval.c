@@ -553,15 +553,21 @@ static RegId build_is(IntervalBuild *b, Operand x, Cmp cmp, Operand y, u32 bits)
     return sum_emit(&b->preheader.sums, (SumOp){OPC_SETP, parts, TYPE_PRED, bits / 32}, (Operand[]){x, y}, 2).id;
 }
 
-/* Whether the loop runs so often. A step that is a constant needs no more than a difference, so that short loops pay for nothing
- * else. Where it wraps, a short loop counts as a long one, or the other way around: the test decides, or the loop stays. */
+/* Whether the loop runs so often. It takes a difference, and a product where the step is in a register, so that short loops pay
+ * for nothing else. Where one of them wraps, a short loop counts as a long one, or the other way around: the test decides, or the
+ * loop stays. */
 static RegId build_is_long(IntervalBuild *b, u32 trips)
 {
+    const LoopCounter *c = b->in->counter;
+    u32 bits = c->compare.value.bits;
     u64 least;
     Operand way = preheader_way(&b->preheader, trips, &least);
-    if (least) {
-        u32 bits = b->in->counter->compare.value.bits;
+    if (least)
         return build_is(b, way, CMP_GE, preheader_number(least, bits, false), bits);
+    if (!c->constant) {
+        Operand step = sum_build(&b->preheader.sums, c->step);
+        Operand far = trips > 1 ? scaled(&b->preheader, step, trips - 1, bits) : preheader_number(0, bits, false);
+        return build_is(b, preheader_whole_way(&b->preheader), CMP_GT, far, bits);
     }
     build_trips(b);
     return build_is(b, b->trips, CMP_GE, preheader_number(trips, 32, false), 32);

@@ -225,6 +225,12 @@ Operand preheader_distance(Preheader *t, bool early)
     return t->distance[early] = d;
 }
 
+Operand preheader_whole_way(Preheader *t)
+{
+    LinearId first;
+    return sum_build(&t->sums, whole_distance(t->sums.sums->exprs, t->counter, true, &first));
+}
+
 Operand preheader_way(Preheader *t, u32 trips, u64 *least)
 {
     const LoopCounter *c = t->counter;

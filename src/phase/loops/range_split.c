@@ -60,7 +60,8 @@
 enum {
     GUARDS_MAX = 64, /* the most guards that leave a loop */
     ENOUGH = 4,      /* iterations without guards */
-    PAYS_AFTER = 8,  /* iterations that have to save what the test costs */
+    PAYS_AFTER = 8,  /* iterations that have to save what the test costs; twice as many where loads may go together without guards, */
+    DENSE = 8,       /* which are several, and one in so many instructions */
     STEP_MOST = 256  /* the largest step of a loop from which nothing but checks goes */
 };
 
@@ -318,7 +319,8 @@ static const char *why_no_gain(Analyses *an, RangeSplit *s)
         return "the loop runs a few times only";
     if (trips != UINT64_MAX && trips * size_of(s->loop->blocks, s->loop->block_count) <= PTXAS_UNROLLED_WHOLE)
         return "ptxas may unroll the loop to its end";
-    return cost > PAYS_AFTER * s->saved ? "the test in front of the loop would cost more than it saves" : NULL;
+    u32 times = s->gone > 1 && size_of(s->middle.v, s->middle.n) <= DENSE * s->saved ? 2 : 1;
+    return cost > times * PAYS_AFTER * s->saved ? "the test in front of the loop would cost more than it saves" : NULL;
 }
 
 static const char *why_not(Analyses *an, RangeSplit *s, u64 most, LoopLanes *lanes)
