@@ -117,6 +117,56 @@ static bool add_bound(CompareSearch *search, const Instr *i, SumCompare c)
     return search->s->bounds && loop_bound_compares(search->s, i, c, search->out);
 }
 
+/* An operand right before an instruction. */
+typedef struct ReadAt {
+    const Instr *at;
+    const Operand *o;
+} ReadAt;
+
+/* The instruction that makes the operand the smaller, or the greater, of two numbers of the comparison's kind; NULL: none does. */
+static const Instr *choice_of(LoopSums *s, ReadAt x, Opcode opcode, const SumCompare *c)
+{
+    RegId reg = operand_plain_register(x.o);
+    const Instr *def = reg ? loop_definition(s, x.at, reg) : NULL;
+    bool is_one = def && is_bitwise(def, opcode, c->width) && def->op->sem.from == c->width;
+    return is_one && def->op->sem.is_signed == c->is_signed ? def : NULL;
+}
+
+/* Adds the comparison of two operands. One is less than the smaller of two numbers if it is less than both, and the greater of two
+ * is less than one if both are; the same of greater. False: something is not known. */
+static bool add_ordered(CompareSearch *search, ReadAt a, ReadAt b, SumCompare c)
+{
+    LoopSum x, y;
+    bool left = loop_sum_of(search->s, a.at, a.o, c.width, &x), right = loop_sum_of(search->s, b.at, b.o, c.width, &y);
+    if (left && right) {
+        bool one = arrange(search->s, &x, &y, &c);
+        if (one)
+            vec_push(search->out, c);
+        return one;
+    }
+    if (c.cmp == CMP_EQ || c.cmp == CMP_NE || search->left-- == 0)
+        return false;
+    bool below = cmp_is_below(c.cmp);
+    const Instr *def = choice_of(search->s, left ? b : a, below == left ? OPC_MIN : OPC_MAX, &c);
+    for (u32 k = 1; k <= 2; k++) {
+        ReadAt one = {def, def ? instr_operand(def, k) : NULL};
+        if (!def || !add_ordered(search, left ? a : one, left ? one : b, c))
+            return false;
+    }
+    return true;
+}
+
+/* Adds a comparison whose operands are not both known themselves. */
+static bool add_choice(CompareSearch *search, const Instr *i, SumCompare c)
+{
+    u32 before = search->out->n, left = search->left;
+    if (add_ordered(search, (ReadAt){i, instr_operand(i, 1)}, (ReadAt){i, instr_operand(i, 2)}, c))
+        return true;
+    search->out->n = before;
+    search->left = left;
+    return false;
+}
+
 static const char *add_compare(CompareSearch *search, const Instr *i, bool holds)
 {
     Type type = i->op->type[0];
@@ -139,7 +189,7 @@ static const char *add_compare(CompareSearch *search, const Instr *i, bool holds
     }
     bool left = loop_sum_of(search->s, i, instr_operand(i, 1), bits, &a);
     if (!left || !right)
-        return add_bound(search, i, c)
+        return add_bound(search, i, c) || add_choice(search, i, c)
                    ? NULL
                    : blame(search->s, i, instr_operand(i, right ? 1 : 2), is_bound(search->s, left, &a, right, &b));
     if (!arrange(search->s, &a, &b, &c))
