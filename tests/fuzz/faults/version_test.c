@@ -1,5 +1,5 @@
-/* A loop runs without its bounds checks although one fails: in the last iteration, since a sum wraps, since numbers have a sign, or since
- * another array is longer. */
+/* A loop runs without its bounds checks although one fails: in the last iteration, since a sum wraps, since numbers have a sign, since what is
+ * divided or clamped is negative, or since another array is longer. */
 #include "made.h"
 
 static bool is_compare(const Instr *i)
@@ -49,8 +49,16 @@ static void take_other(Instr *i)
         *bound_of(i) = *bound_of(next);
 }
 
+/* What has to be not negative may be negative. */
+static void allow_negative(Instr *i)
+{
+    if (is_compare(i) && i->op->cmp == CMP_GE && type_class(i->op->type[0]) == TC_SIGNED && bound_of(i)->kind == OPND_IMM &&
+        bound_of(i)->value == 0)
+        drop_limit(i);
+}
+
 extern Phase phase_loop_version;
-Phase fault_version_last, fault_version_wrap, fault_version_sign, fault_version_array;
+Phase fault_version_last, fault_version_wrap, fault_version_sign, fault_version_array, fault_version_negative;
 PhaseResult fault_version_last(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return made_wrongly(phase_loop_version, an, knobs, run, allow_equal);
@@ -58,6 +66,10 @@ PhaseResult fault_version_last(Analyses *an, const Knobs *knobs, PhaseRun *run)
 PhaseResult fault_version_wrap(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return made_wrongly(phase_loop_version, an, knobs, run, drop_limit);
+}
+PhaseResult fault_version_negative(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return made_wrongly(phase_loop_version, an, knobs, run, allow_negative);
 }
 PhaseResult fault_version_sign(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

@@ -18,6 +18,7 @@ typedef enum Clamp {
     CLAMP_MASK,
     CLAMP_SMALLER,
     CLAMP_REMAINDER,
+    CLAMP_REMAINDER_SIGNED,
     CLAMP_COUNTER,
     CLAMP_BELOW_FIRST,
     CLAMP_ABOVE_FIRST,
@@ -149,6 +150,8 @@ static void make_bound(Gen *g, Guarded *c, const Counted *of, i64 start, Reg tri
         line(g, "cvt.%s %s, %s;", c->extended == 1 ? "s64.s32" : "u64.u32", NAME(c->bound), NAME(near));
 }
 
+static bool is_divisor(const Guarded *c) { return c->clamp == CLAMP_REMAINDER || c->clamp == CLAMP_REMAINDER_SIGNED; }
+
 /* A check of a masked or clamped number, and a base that is added to it: their sum fails it in some iteration, or nearly does. */
 static void make_bounded(Gen *g, Guarded *c)
 {
@@ -160,10 +163,16 @@ static void make_bounded(Gen *g, Guarded *c)
     c->bound = fresh_number(g, c->wide = percent(g, 35));
     c->extended = c->wide ? 1 + (int)below(g, 2) : 0;
     c->cmp = cmps[below(g, COUNT_OF(cmps))];
+    bool plain = c->clamp == CLAMP_REMAINDER_SIGNED && percent(g, 70); /* fails only where the dividend is negative */
+    if (plain) {
+        c->cmp = "lt";
+        c->is_signed = false;
+        base = 0;
+    }
     c->more = base;
-    set_number(g, false, c->factor, c->clamp == CLAMP_REMAINDER && !most ? 1 : most);
+    set_number(g, false, c->factor, is_divisor(c) && !most ? 1 : most);
     set_number(g, false, c->base, base);
-    u32 near = most + base + (u32)between(g, -2, 2);
+    u32 near = most + base + (u32)between(g, plain ? 1 : -2, 2);
     set_number(g, c->wide, c->bound, c->extended == 1 ? (i64)(int32_t)near : (i64)near);
 }
 
@@ -214,6 +223,7 @@ static void write_bounded(Gen *g, const Guarded *c, Reg r, Reg x, Reg counter)
     case CLAMP_MASK: line(g, "and.b32 %s, %s, %s;", NAME(r), NAME(x), most); break;
     case CLAMP_SMALLER: line(g, "min.u32 %s, %s, %s;", NAME(r), most, NAME(x)); break;
     case CLAMP_REMAINDER: line(g, "rem.u32 %s, %s, %s;", NAME(r), NAME(x), most); break;
+    case CLAMP_REMAINDER_SIGNED: line(g, "rem.s32 %s, %s, %s;", NAME(r), NAME(x), most); break;
     case CLAMP_COUNTER: line(g, "min.s32 %s, %s, %s;", NAME(r), NAME(counter), most); break;
     case CLAMP_BELOW_FIRST:
         line(g, "max.s32 %s, %s, 0;", NAME(r), NAME(x));
@@ -227,7 +237,12 @@ static Reg bounded_value(Gen *g, const VersionLoop *l, const Guarded *c)
 {
     Reg x = fresh(g, P_TEMP32), r = fresh(g, P_TEMP32), extended;
     Reg counter = l->counter.wide ? low_number(g, true, l->counter.value) : l->counter.value;
-    line(g, "mad.lo.s32 %s, %s, 77, %s;", NAME(x), NAME(counter), NAME(pick_defined(g, P_32)));
+    if (c->clamp == CLAMP_REMAINDER_SIGNED) { /* from -2 on, or a few more */
+        line(g, "sub.s32 %s, %s, %d;", NAME(x), NAME(counter), (int)((u32)l->counter.start + 2));
+        line(g, "add.s32 %s, %s, %s;", NAME(x), NAME(x), NAME(l->trips));
+    } else {
+        line(g, "mad.lo.s32 %s, %s, 77, %s;", NAME(x), NAME(counter), NAME(pick_defined(g, P_32)));
+    }
     write_bounded(g, c, r, x, counter);
     if (c->more)
         line(g, "add.s32 %s, %s, %s;", NAME(r), NAME(r), NAME(c->base));
