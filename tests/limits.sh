@@ -26,7 +26,8 @@ done | on linear
 # shape:file.bound, which the shape must reach.
 made="affine:loop_sums.c.LOOP_DEPTH facts:facts.c.CHAIN hoist:hoist.c.HOIST_LIMIT hops:clean_up.c.HOPS ladder:exits.c.SWEEPS
     names:hoist.c.HOIST_NAMES regions:loop.c.REGION_STEPS shift:miscounted.c.PASSES steps:values.c.STEPS above:site_profit.c.LOAD_LOOKED_AT
-    barred:reach.c.CLOSURE_LIMIT barred:step.c.ITERATIONS barred:step.c.MOST_CALLS branches:dependence.c.BRANCHES_MAX clones:jump_threading.c.BUDGET
+    barred:reach.c.CLOSURE_LIMIT revealed:step.c.ITERATIONS revealed:step.c.MOST_CALLS branches:dependence.c.BRANCHES_MAX
+    clones:jump_threading.c.BUDGET
     exits:candidates.c.DOMINATORS_LOOKED_AT leaving:reconverge_before.c.WALK lifetimes:lifetimes.c.LIFETIME_STEPS
     points:reconverge_decided.c.POINTS renamed:splice.c.RENAME_LIMIT rounds:bases.c.FACT_ROUNDS tall:hoist.c.REGION_BLOCKS
     walked:iterations.c.WALKED within:exits.c.BLOCKS_EACH"

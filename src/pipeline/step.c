@@ -214,6 +214,12 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
 
 static void clean_up(Runner *runner, Function *fn, Analyses *an);
 
+static u32 most_calls(const Function *fn)
+{
+    u32 n = fn->edits.origins > CALLS_OF ? (u64)MOST_CALLS * CALLS_OF / fn->edits.origins : MOST_CALLS;
+    return n > LEAST_CALLS ? n : LEAST_CALLS;
+}
+
 /* Calls the phases of a step until none of them asks for more. */
 static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
 {
@@ -224,7 +230,7 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     for (u32 k = 0; k < step.phases; k++)
         run[k] = start_run(runner, step.phase[k], fn, &kept);
     for (u32 iteration = 0; again && WITHIN(ITERATIONS, iteration < first->iterations) &&
-                            WITHIN(MOST_CALLS, runner->current.calls < MOST_CALLS);
+                            WITHIN(MOST_CALLS, runner->current.calls < most_calls(fn));
          iteration++) {
         again = false;
         for (u32 k = 0; k < step.phases; k++) {

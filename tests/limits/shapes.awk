@@ -221,12 +221,27 @@ BEGIN {
         print "    .shared .align 4 .b8 s[1024];"
         say("mov.u32 %r4, s;")
         for (k = 0; k < 500; k++) {
-            say("setp.gt.u32 %p" k ", %r2, " k ";")
+            say("setp.gt.u32 %p" k ", %r" (k ? 9 + k : 2) ", " k ";")
             say("@%p" k " bra OUT;")
             say("st.shared.u32 [%r4+4], %r2;")
             say("bar.sync 0;")
             say("ld.shared.u32 %r" 10 + k ", [%r4];")
             store(k, 10 + k)
+        }
+    } else if (shape == "revealed") { # 200 conditions: an edge to each is taken only if the one before could hold
+        say("mov.u32 %r10, 0;")
+        for (k = 0; k < 200; k++) {
+            say("setp.eq.u32 %p1, %r10, 1;")
+            say("@%p1 bra A" k ";")
+            store(k, 2)
+            say("bra J" k ";")
+            label("A" k)
+            say("bar.sync 0;")
+            say("mov.u32 %r10, 1;")
+            store(k + 1, 2)
+            label("J" k)
+            say("add.u32 %r2, %r2, %r10;")
+            store(k, 2)
         }
     } else if (shape == "lifetimes") { # 1,500 variables, each of which lives over 1,500 blocks
         for (k = 0; k < 1500; k++)
