@@ -1,15 +1,31 @@
 #!/bin/sh
 # Time and memory grow no faster than the function: of every shape that ptxbig knows, ten times as many blocks take at most
 # thirty times the CPU time and fifteen times the memory (caches cost some; what is quadratic takes a hundred times as
-# much). Modules of tests/bench/modules.awk likewise, by ptxopt and ptxopt-prove. usage: [BUILD=build] [SHAPES=...] tests/linear.sh
+# much). Modules of tests/bench/modules.awk likewise, by ptxopt and ptxopt-prove. None is dear: a megabyte of it takes at most
+# DEAR times the CPU time of a megabyte of plain code, measured in the same run. usage: [BUILD=build] [SHAPES=...] tests/linear.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 WORK=$BUILD/work/linear
 LOG=$WORK/log
-SMALL=2000 LARGE=20000
+SMALL=2000 LARGE=20000 DEAR=200
 mkdir -p "$WORK"
 : >"$LOG"
+
+# a_megabyte RUNS FILE: CPU seconds that -O2 takes for a megabyte of it.
+a_megabyte()
+{
+    "$BUILD/measure" "$1" "$BUILD/ptxopt" -O2 "$2" -o "$WORK/out.ptx" | awk -v bytes="$(wc -c <"$2")" '{ print $1 * 1e6 / bytes }'
+}
+
+# cheap NAME FILE: `pass NAME`, or what is wrong. What others take away hits the plain code, too.
+cheap()
+{
+    echo "$1 $(a_megabyte 1 "$2") $(a_megabyte 3 "$WORK/plain.ptx")" | awk -v dear=$DEAR '
+        $2 > dear * $3 { print "fail " $1 ": " $2 " seconds a megabyte, and " $3 " of plain code"; next }
+        { print "pass " $1 }'
+}
+awk -v kind=straight -v n=50000 -v change=0 -f tests/bench/modules.awk >"$WORK/plain.ptx"
 
 # took BLOCKS RUNS: `seconds kilobytes status` for one function of the shape.
 took()
@@ -36,6 +52,7 @@ for shape in ${SHAPES:-$("$BUILD/ptxbig" shapes)}; do
         [ $try = 4 ] || sleep 1
     done
     echo "$verdict" >>"$LOG"
+    cheap "$shape,cheap" "$WORK/in.ptx" >>"$LOG"
 done
 
 # module TOOL RUNS N: `seconds kilobytes status` for a module of N parts.
@@ -72,6 +89,7 @@ try()
             case $verdict in pass*) break ;; esac
         done
         echo "$verdict" >>"$LOG"
+        [ "$tool" = ptxopt-prove ] || cheap "$shape,cheap" "$WORK/in0.ptx" >>"$LOG"
     done
 }
 
@@ -95,16 +113,17 @@ if [ -z "${SHAPES:-}" ]; then
     try ptxopt-prove 65 300 tables table_short divisions
 fi
 
-# gives_up SHAPE PARTS TEXT: where the prover stops at a bound, it says so, and soon.
+# gives_up SHAPE PARTS TEXT: where the prover stops at a bound, it says so. A bound is reached in the time that -O2 takes for
+# 1,000 MB of plain code, or sooner, and with 600 MB of memory.
 gives_up()
 {
     shape=$1
     result=$(module ptxopt-prove 1 "$2")
-    if "$BUILD/ptxopt-prove" "$WORK/in0.ptx" "$WORK/in1.ptx" | grep -q "unknown: limit: $3" && [ "${result%%.*}" -lt 2 ]; then
-        echo "pass ptxopt-prove,$1: $3"
-    else
-        echo "fail ptxopt-prove,$1: not '$3', or not in 2 seconds: $result"
-    fi
+    said=$("$BUILD/ptxopt-prove" "$WORK/in0.ptx" "$WORK/in1.ptx")
+    echo "$result $(a_megabyte 3 "$WORK/plain.ptx") $said" | awk -v name="ptxopt-prove,$1" -v text="$3" '
+        !index($0, "unknown: limit: " text) { print "fail " name ": it does not say " text; next }
+        $1 > 1000 * $4 || $2 > 600000 { print "fail " name ": " $1 " seconds, where a megabyte of plain code takes " $4 ", and " $2 " kB"; next }
+        { print "pass " name ": " text }'
 }
 
 # says SHAPE BLOCKS PHASE TEXT: where a phase stops at a bound, a remark tells.
@@ -129,6 +148,9 @@ goes()
     says cases 3000 switch-lowering 'of a switch of more than 1024 blocks'
     gives_up returns 8000 'too many branches on one path'
     gives_up spaghetti 8000 'the function has too many blocks that its branches lead to'
+    gives_up irreducible 1300 'too much work'
+    gives_up conditions 2000 'too much work'
+    gives_up leaving 2500 'too much memory'
     says inward 100 dfa-jump-threading 'a loop with more than 32 loops in one another'
 } >>"$LOG"
 

@@ -49,6 +49,9 @@ function part(k) {
     if (kind == "comments") return "// a comment that says what follows, at some length\n/* and one\nof two lines */"
     if (kind == "registers_of_range") return "mov.u32 %x" k ", %r1;"
     if (kind == "pragmas") return ".pragma \"nounroll\";"
+    if (kind == "irreducible") return "setp.eq.u32 %p1, %r2, " k ";\n@%p1 bra B" k ";\nA" k ":\nadd.u32 %r2, %r2, 1;\nB" k ":\nmul.lo.u32 %r2, %r2, 3;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra A" k ";"
+    if (kind == "conditions") return "setp.gt.u32 %p1, %r3, " k ";\n" (k % 3 == 0 ? "and" : k % 3 == 1 ? "or" : "xor") ".pred %p2, %p1, %p2;\n@%p2 bra A" k ";\nadd.u32 %r2, %r2, " k ";\nA" k ":"
+    if (kind == "leaving") return "setp.gt.u32 %p1, %r3, " k ";\n@!%p1 bra A" k ";\ncall leave, ();\nexit;\nA" k ":\nbar.sync 0;"
     if (kind == "returns") return "setp.eq.u32 %p1, %r1, " k ";\n@%p1 ret;"
     if (kind == "locals") return ".local .align 4 .b8 d" k "[8];\nst.local.u32 [d" k "], %r1;"
     if (kind == "shared") return ".shared .align 4 .b8 d" k "[8];\nst.shared.u32 [d" k "], %r1;"
@@ -100,6 +103,7 @@ function long_statement() {
     if (kind == "table") list("T: .branchtargets ", "C#", ";\nbrx.idx %r1, T;")
     if (kind == "table_short") list("T: .branchtargets ", "L#", ";\nbrx.idx %r1, T;")
     if (kind == "checks_of_trap") print "mov.u32 %r5, %ntid.x;"
+    if (kind == "conditions" || kind == "leaving") print "mov.u32 %r3, %tid.x;\nsetp.eq.u32 %p2, %r3, 0;"
     if (kind == "checks_of_loop") print "mov.u32 %r4, %nctaid.x;\nmov.u32 %r5, %ntid.x;\nmov.u32 %r3, 0;\nLOOP:"
     if (kind == "registers_of_list") list(".reg .b32 ", "%x#", ";")
     if (kind == "registers_of_range") print ".reg .b32 %x<" n + 1 ">;"
@@ -129,6 +133,7 @@ BEGIN {
         else if (kind == "calls_twice") define(k, k + 1 < n ? k + 1 : "", k + 2 < n ? k + 2 : "")
         else if (declaration(k) != "") print declaration(k)
     if (kind == "calls_here") print ".extern .func (.param .b32 y) outside(.param .b32 x);"
+    if (kind == "leaving") print ".extern .func leave() .noreturn;"
     if (kind == "calls_padded") print ".extern .func outside_wide(.param .align 8 .b8 x[16]);"
     long_declaration()
     begin_kernel()

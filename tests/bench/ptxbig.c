@@ -599,6 +599,17 @@ static const Shape shapes[] = {
      "\t@%p#1 bra \t$L_loop_#;\n"
      "\tst.global.u32 \t[%rd1+4], %s0;\n",
      "", ""},
+    {"barred", 2, /* branches, each in the one before, which decides it; threads wait at each join */
+     "\tsetp.gt.s32 \t%p#1, %r1, #;\n"
+     "\t@%p#1 bra \t$L_join_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %r1;\n",
+     "", "$L_join_~:\n\tbar.sync \t0;\n\tst.global.u32 \t[%rd1+8], %r1;\n"},
+    {"voted", 2, /* the same, with votes in the branches, and lanes that wait at each join */
+     "\tsetp.gt.s32 \t%p#1, %r1, #;\n"
+     "\t@%p#1 bra \t$L_join_#;\n"
+     "\tvote.sync.ballot.b32 \t%r#1, %p#1, -1;\n"
+     "\tadd.s32 \t%r2, %r2, %r#1;\n",
+     "", "$L_join_~:\n\tbar.warp.sync \t-1;\n"},
     {"latches", 1, /* a loop with a division for each branch back to its start */
      "$L_loop_#:\n\trem.u32 \t%r#1, %r1, %r2;\n\tadd.s32 \t%r3, %r3, %r#1;\n", "",
      "\tadd.s32 \t%r1, %r1, 1;\n\tsetp.eq.s32 \t%p#1, %r1, %r3;\n\t@%p#1 bra \t$L_loop_0;\n"},

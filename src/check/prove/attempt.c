@@ -7,7 +7,16 @@
 #include "check/prove/locals.h"
 #include "check/prove/term_division.h"
 
-enum { LATE_TRIES = 3, STEPS_BASE = 200000, STEPS_EACH = 400 };
+enum {
+    LATE_TRIES = 3,
+    STEPS_BASE = 200000, /* each attempt may take so many steps, */
+    STEPS_EACH = 400,    /* and so many for each instruction of both texts */
+    EFFORT_BASE = 400000000, /* likewise, or a part of that */
+    EFFORT_EACH = 8000,
+    MEMORY_BASE = 280 << 20, /* likewise each, in bytes, */
+    MEMORY_EACH = 6 << 10,
+    MEMORY_MAX = 1 << 30 /* up to this */
+};
 
 /* Name, parameters and directives: everything up to the brace. */
 static bool same_head(const Function *f, const Function *g)
@@ -111,11 +120,17 @@ static u32 count_instructions(const Function *fn)
     return n;
 }
 
-static u32 steps_allowed(const Pair *pair, const ProveOptions *options)
+/* The limits of an attempt: linear in the size of both texts. */
+static void set_limits(Prover *p, const Pair *pair)
 {
-    u64 each = options->limit ? options->limit : STEPS_EACH;
-    u64 limit = STEPS_BASE + each * (count_instructions(pair->before) + count_instructions(pair->after));
-    return limit > UINT32_MAX / 2 ? UINT32_MAX / 2 : (u32)limit;
+    u64 n = count_instructions(pair->before) + count_instructions(pair->after);
+    u64 each = p->options->limit ? p->options->limit : STEPS_EACH, steps = STEPS_BASE + each * n;
+    u64 effort = EFFORT_BASE / STEPS_EACH * each + EFFORT_EACH / STEPS_EACH * each * n;
+    effort /= p->plan.effort_part ? p->plan.effort_part : 1;
+    u64 memory = MEMORY_BASE + MEMORY_EACH * n;
+    p->plan.step_limit = steps > UINT32_MAX / 2 ? UINT32_MAX / 2 : (u32)steps;
+    p->plan.effort_limit = effort > pair->effort ? effort - pair->effort : 0;
+    p->plan.memory_limit = memory < MEMORY_MAX ? memory : MEMORY_MAX;
 }
 
 static void prove_pair(Prover *p, Pair *pair)
@@ -139,7 +154,7 @@ static void prove_pair(Prover *p, Pair *pair)
         prove_fail(p, PROVE_UNKNOWN, "limit: %s", pair->too_large);
         return;
     }
-    p->plan.step_limit = steps_allowed(pair, p->options);
+    set_limits(p, pair);
     prove_threads_init(p);
     prove_explore(p);
     if (p->outcome.failed)
@@ -230,7 +245,9 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
     a->left_out = a->plan.early;
     barriers_left_out(&p, &a->left_out, arena);
     a->passed_most = p.effort.passed_most;
-    a->was_large = prove_is_large(&own);
+    a->was_large = prove_is_large(&p);
+    a->was_spent = prove_is_spent(&p);
+    pair->effort += prove_effort(&p);
     a->only_threads = p.outcome.only_threads;
     verdict.of_threads = p.outcome.only_threads && verdict.answer == PROVE_UNKNOWN;
     add_late(a, &p, arena);

@@ -10,6 +10,7 @@ typedef struct Attempt {
     u32 passed_most;   /* lone joins that a path came to */
     BitSet left_out;   /* barriers that another attempt is to leave out */
     bool was_large;    /* it came to the limit of memory */
+    bool was_spent;    /* it came to the limit of its work */
     bool only_threads; /* why it failed; see Outcome */
 } Attempt;
 
@@ -22,6 +23,7 @@ typedef struct Pair {
     bool exits_part;
     bool has_graphs;
     const char *too_large; /* NULL: they are not */
+    u64 effort; /* of attempts that share a limit; see prove_effort() */
     Attempt proved_by;
     VEC(ProveMatched) matched; /* by the attempt that proved it, as is the next one */
     bool same_shape;

@@ -85,11 +85,8 @@ static void fault(Prover *p)
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
             fail_here(p, "construct: ", p->side[side].fault);
-    prove_fail(p, PROVE_UNKNOWN,
-               p->effort.steps > p->plan.step_limit ? "limit: too many steps"
-               : prove_is_over(p)                   ? "limit: too many terms"
-               : prove_is_large(p->arena)           ? "limit: too much memory"
-                                                    : "construct: a branch that is not modelled");
+    const char *limit = prove_limit(p);
+    prove_fail(p, PROVE_UNKNOWN, "%s", limit ? limit : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)

@@ -8,6 +8,9 @@
 typedef struct ProvePlan {
     u32 pass_limit; /* lone joins that a path passes */
     u32 step_limit;
+    u32 effort_part;  /* what the size of the texts allows is divided by this; 0: by 1 */
+    u64 effort_limit; /* see prove_effort() */
+    u64 memory_limit; /* bytes */
     bool follows;          /* past joins to what the other side asks */
     bool counts;           /* looks for counters of AFTER that BEFORE has not; values keep their choices */
     bool iterates;         /* looks for what a loop adds in each iteration; with `counts` */

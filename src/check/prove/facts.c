@@ -228,6 +228,7 @@ bool prove_assume(Prover *p, Term atom, bool value)
 
 bool prove_is_possible(Prover *p)
 {
+    p->facts.looked_at += p->facts.all.n;
     for (u32 k = 0; k < p->facts.all.n; k++)
         if (prove_newest_fact(&p->facts, p->facts.all.v[k].term) == k + 1 &&
             prove_set_is_empty(&p->t.sets, prove_known(p, p->facts.all.v[k].term)))

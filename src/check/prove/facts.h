@@ -21,6 +21,7 @@ typedef struct Facts {
     VecU32 newest;  /* by term: index of its newest fact, plus 1 */
     VecU32 learned; /* by index of a fact: the moment when it was learned, which stands for all facts up to it */
     u32 moments;
+    u64 looked_at;             /* facts, in all that was asked of more than one */
     Range *ranges;             /* by hash; NULL: none was asked for yet */
     struct Integers *integers; /* of the moment when they were asked for last (integers.c); NULL: never yet */
 } Facts;

@@ -23,21 +23,18 @@ GroupId prove_group(Prover *p, const u32 *v, u32 n)
     for (GroupId id; (id = index_next(&w)) != 0;)
         if (p->groups.all.v[id].n == n && memcmp(p->groups.all.v[id].v, v, n * sizeof *v) == 0)
             return id;
-    VecU32 made = {0};
-    for (u32 k = 0; k < n; k++)
-        vec_push(&made, v[k]);
+    u32 *made = arena_array(p->arena, u32, n);
+    memcpy(made, v, n * sizeof *v);
     index_put(&w, p->groups.all.n);
-    vec_push(&p->groups.all, made);
+    vec_push(&p->groups.all, ((Group){n, made}));
     return p->groups.all.n - 1;
 }
 
 bool prove_group_has(const Prover *p, GroupId id, u32 member)
 {
-    const VecU32 *g = &p->groups.all.v[id];
-    for (u32 k = 0; k < g->n; k++)
-        if (g->v[k] == member)
-            return true;
-    return false;
+    const Group *g = &p->groups.all.v[id];
+    u32 at = partition_point(k, 0, g->n, g->v[k] < member);
+    return at < g->n && g->v[at] == member;
 }
 
 static GroupId group_of(Prover *p, VecU32 *list)
@@ -51,7 +48,8 @@ static GroupId group_of(Prover *p, VecU32 *list)
 static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
     VecU32 made = {0};
-    const VecU32 *x = &p->groups.all.v[a], *y = &p->groups.all.v[b];
+    const Group *x = &p->groups.all.v[a], *y = &p->groups.all.v[b];
+    p->groups.work += x->n + y->n;
     for (u32 i = 0, k = 0; i < x->n || k < y->n;) {
         bool from_x = k == y->n || (i < x->n && x->v[i] <= y->v[k]), from_y = i == x->n || (k < y->n && y->v[k] <= x->v[i]);
         u32 least = from_x ? x->v[i] : y->v[k];
@@ -89,6 +87,11 @@ static GroupId group_less(Prover *p, GroupId a, GroupId b)
     return a == b || a == 0 ? 0 : b == 0 ? a : combine(p, GROUP_LESS, a, b);
 }
 
+static GroupId group_without(Prover *p, GroupId a, u32 member)
+{
+    return prove_group_has(p, a, member) ? group_less(p, a, prove_group(p, &member, 1)) : a;
+}
+
 static GroupId group_of_open(Prover *p, const Opens *o, bool joined)
 {
     VecU32 block = {0};
@@ -98,12 +101,10 @@ static GroupId group_of_open(Prover *p, const Opens *o, bool joined)
     return group_of(p, &block);
 }
 
-void prove_groups_init(Groups *g) { vec_push(&g->all, ((VecU32){0})); }
+void prove_groups_init(Groups *g) { vec_push(&g->all, ((Group){0})); }
 
 void prove_groups_free(Groups *g)
 {
-    for (u32 k = 0; k < g->all.n; k++)
-        vec_free(&g->all.v[k]);
     vec_free(&g->all);
     index_free(&g->index);
     fnvmap_free(&g->results);
@@ -119,6 +120,7 @@ const Open *prove_find_open(const Opens *o, u32 block)
 
 static Open *copy(Prover *p, const Opens *from)
 {
+    p->groups.work += from->n;
     Open *v = arena_array(p->arena, Open, from->n);
     if (from->n)
         memcpy(v, from->v, from->n * sizeof *v);
@@ -129,6 +131,7 @@ static Open *copy(Prover *p, const Opens *from)
 static Opens with(Prover *p, Opens to, Open o)
 {
     Open *v = arena_array(p->arena, Open, to.n + 1);
+    p->groups.work += to.n;
     u32 n = 0;
     for (; n < to.n && to.v[n].block < o.block; n++)
         v[n] = to.v[n];
@@ -241,8 +244,8 @@ static void forget_older(Prover *p, u32 block)
     for (u32 side = 0; side < 2; side++) {
         Open *v = copy(p, &p->path.open[side]);
         for (u32 k = 0; k < p->path.open[side].n; k++) {
-            v[k].past = group_less(p, v[k].past, own);
-            v[k].covers = group_less(p, v[k].covers, own);
+            v[k].past = group_without(p, v[k].past, block);
+            v[k].covers = group_without(p, v[k].covers, block);
             if (side == PROVE_AFTER)
                 v[k].newer = group_or(p, v[k].newer, own);
         }
@@ -269,7 +272,7 @@ void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
     if ((old && old->moved) || is_ahead(&p->path.open[PROVE_BEFORE]))
         o.moved = PROVE_MAY_HAVE_MOVED;
     forget_older(p, block);
-    o.past = group_less(p, o.past, prove_group(p, &block, 1));
+    o.past = group_without(p, o.past, block);
     p->path.open[PROVE_BEFORE] = with(p, p->path.open[PROVE_BEFORE], o);
 }
 
@@ -318,7 +321,7 @@ static void join(Prover *p, ProveSide side, u32 at)
     for (u32 k = 0; k < p->path.open[PROVE_AFTER].n; k++) {
         add_joined(p, &a[k].divided, own);
         add_joined(p, &a[k].rejoined, own);
-        a[k].covers = group_less(p, a[k].covers, own);
+        a[k].covers = group_without(p, a[k].covers, v[at].block);
     }
     p->path.open[PROVE_AFTER].v = a;
 }

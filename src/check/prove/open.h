@@ -55,11 +55,17 @@ typedef struct ProveLate {
     u32 block;
 } ProveLate;
 
+typedef struct Group {
+    u32 n;
+    const u32 *v; /* ascending, unless it is the key of a question */
+} Group;
+
 /* Changed by open.c alone. */
 typedef struct Groups {
-    VEC(VecU32) all; /* by GroupId; once made, a list stays as it is */
+    VEC(Group) all; /* by GroupId */
     HashIndex index;
     FnvMap results; /* of operations on two groups */
+    u64 work;       /* members and open branches that were looked at */
 } Groups;
 
 void prove_groups_init(Groups *g);

@@ -87,6 +87,15 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
     return r;
 }
 
+const char *prove_limit(const Prover *p)
+{
+    return p->effort.steps > p->plan.step_limit ? "limit: too many steps"
+           : prove_is_over(p)                   ? "limit: too many terms"
+           : prove_is_large(p)                  ? "limit: too much memory"
+           : prove_is_spent(p)                  ? "limit: too much work"
+                                                : NULL;
+}
+
 Running prove_run(Prover *p, ProveSide side)
 {
     Machine *m = &p->side[side];
@@ -94,7 +103,8 @@ Running prove_run(Prover *p, ProveSide side)
     for (;;) {
         if (at->joins)
             return (Running){.stop = STOP_JOIN};
-        if (++p->effort.steps > p->plan.step_limit || prove_is_over(p) || prove_is_large(p->arena) || m->fault)
+        p->effort.steps++;
+        if (prove_limit(p) || m->fault)
             return (Running){.stop = STOP_FAULT};
         Instr *i = at->at;
         if (!i) {

@@ -62,6 +62,8 @@ typedef struct Saved {
     Term written[2];
 } Saved;
 
+/* The bound that the attempt has come to; NULL: none. */
+const char *prove_limit(const Prover *p);
 /* The side goes on from where it stands. */
 Running prove_run(Prover *p, ProveSide side);
 

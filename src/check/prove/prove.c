@@ -29,21 +29,32 @@ static u32 loops(const ProveGraph *g)
     return count;
 }
 
+static bool names_limit(const ProveVerdict *v) { return strncmp(v->why, "limit: ", 7) == 0; }
+
+/* The first verdict, if the last attempt came to a bound: the reason names that as well. */
+static ProveVerdict beyond(ProveVerdict first, const ProveVerdict *last, Arena *arena)
+{
+    if (names_limit(last) && !names_limit(&first))
+        first.why = strstr(first.why, "; limit: ") ? first.why : arena_printf(arena, "%s; %s", first.why, last->why);
+    return first;
+}
+
 /* A path that passes many joins knows more, but there are more of them. Where only the threads fail, there are no inputs
  * to find. That says more than why others failed, so attempts about values, to follow and to restore, are not made. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
+    enum { LATER = 8 /* attempts that differ little from the first one get so small a part of its work */ };
     Attempt attempts[] = {{.plan.pass_limit = 4},
-                          {.plan.pass_limit = 4, .plan.follows = true},
-                          {.plan.pass_limit = 0},
-                          {.plan.pass_limit = 16, .plan.follows = true},
+                          {.plan.pass_limit = 4, .plan.follows = true, .plan.effort_part = LATER},
+                          {.plan.pass_limit = 0, .plan.effort_part = LATER},
+                          {.plan.pass_limit = 16, .plan.follows = true, .plan.effort_part = LATER},
                           {.plan.pass_limit = 4, .plan.counts = true},
-                          {.plan.pass_limit = 4, .plan.restores = true},
+                          {.plan.pass_limit = 4, .plan.restores = true, .plan.effort_part = LATER},
                           {.plan.pass_limit = 4, .plan.counts = true, .plan.iterates = true}};
     ProveVerdict first = prove_attempt(pair, options, &attempts[0], arena);
     pair->proved_by = attempts[0];
-    if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !prove_is_comparable(pair->before, pair->after) ||
-        (!attempts[0].only_threads && prove_refute(pair, options, &first, arena)))
+    if (first.answer != PROVE_UNKNOWN || !prove_is_comparable(pair->before, pair->after) ||
+        (!attempts[0].only_threads && prove_refute(pair, options, &first, arena)) || attempts[0].was_large)
         return first;
     bool only_threads = attempts[0].only_threads;
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
@@ -61,6 +72,7 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
             a->left_out = attempts[old].left_out;
             continue;
         }
+        pair->effort = 0;
         ProveVerdict next = prove_attempt(pair, options, a, arena);
         pair->proved_by = *a;
         if (next.answer != PROVE_UNKNOWN)
@@ -70,6 +82,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
         if (a->only_threads && !only_threads)
             first = next;
         only_threads |= a->only_threads;
+        if (a->was_spent || a->was_large)
+            first = beyond(first, &next, arena);
         if (a->was_large)
             return first;
     }
@@ -104,6 +118,8 @@ typedef struct Ends {
     bool paired; /* the exits of both correspond */
     ProveExitPairs pairs;
     bool together; /* of what was asked last: it matters who comes together, not who waits alone */
+    u64 effort;        /* of the attempts with one exit as the end, which have a limit of their own */
+    const char *limit; /* the bound that keeps it from being shown; NULL: none does */
 } Ends;
 
 /* Whether it is another thing if exit k of the text is the end, than if all are. */
@@ -119,18 +135,36 @@ static bool matters(Pair *pair, ProveSide side, Pair *ended, Ends *ends, u32 k)
     return joins || ends->reached > ENDS_BLOCKS_MAX;
 }
 
+static bool proved_at_end(Pair *ended, const ProveOptions *options, Ends *ends, Arena *arena)
+{
+    if (ends->reached > ENDS_BLOCKS_MAX) {
+        ends->limit = "limit: too many blocks lead to exits";
+        return false;
+    }
+    Attempt again = ended->proved_by;
+    again.plan.effort_part = 1;
+    ProveVerdict verdict = prove_attempt(ended, options, &again, arena);
+    ends->limit = verdict.answer != PROVE_PROVED && names_limit(&verdict) ? verdict.why : NULL;
+    return verdict.answer == PROVE_PROVED;
+}
+
 /* Whether AFTER is proved also if exit k is the end of both texts. Those that do not correspond must not matter. */
 static bool holds_at_end(Pair *pair, const ProveOptions *options, Ends *ends, u32 k, Arena *arena)
 {
-    Pair ended = {.before = pair->before, .after = pair->after, .callees = pair->callees, .has_graphs = true};
+    Pair ended = {.before = pair->before,
+                  .after = pair->after,
+                  .callees = pair->callees,
+                  .has_graphs = true,
+                  .effort = ends->effort,
+                  .proved_by = pair->proved_by};
     bool asks = false;
     ends->together = false;
     for (u32 side = 0; side < 2; side++)
         asks |= k < ends->exits[side].n && matters(pair, (ProveSide)side, &ended, ends, k);
-    Attempt again = pair->proved_by;
     bool holds = !asks || (ends->paired && k < ends->exits[PROVE_AFTER].n &&
-                           prove_end_is_as_likely(&ends->pairs, k, ends->together) && ends->reached <= ENDS_BLOCKS_MAX &&
-                           prove_attempt(&ended, options, &again, arena).answer == PROVE_PROVED);
+                           prove_end_is_as_likely(&ends->pairs, k, ends->together) &&
+                           proved_at_end(&ended, options, ends, arena));
+    ends->effort = ended.effort;
     vec_free(&ended.matched);
     arena_free(&ended.arena);
     return holds;
@@ -165,8 +199,8 @@ static bool keeps_end(Pair *pair, Ends *ends)
     return kept;
 }
 
-/* Whether what is proved if all paths lead to one end holds whichever exit ptxas takes for that. */
-static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
+/* Why what is proved if all paths lead to one end may not hold whichever exit ptxas takes for that. NULL: it holds. */
+static const char *why_not_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Ends ends = {0};
     bool asks = false;
@@ -175,9 +209,13 @@ static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
     for (u32 side = 0; side < 2 && asks; side++)
         prove_summarize(pair->callees, side == PROVE_BEFORE ? pair->before : pair->after);
     bool holds = !asks || (pair->same_shape ? keeps_end(pair, &ends) : holds_at_each_end(pair, options, &ends, arena));
+    if (!holds && !ends.limit && ends.exits[PROVE_BEFORE].n > EXITS_MAX)
+        ends.limit = "limit: too many exits";
     for (u32 side = 0; side < 2; side++)
         vec_free(&ends.exits[side]);
-    return holds;
+    if (holds || ends.limit)
+        return ends.limit;
+    return "waiting: threads that diverge may wait for one another in front of an exit, where they may not in BEFORE";
 }
 
 /* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */
@@ -186,10 +224,11 @@ ProveVerdict prove_function(Function *before, Function *after, Callees *callees,
     prove_drop_locals(before, after);
     Pair pair = {.before = before, .after = after, .callees = callees};
     ProveVerdict verdict = try_all(&pair, options, arena);
-    if (verdict.answer == PROVE_PROVED && !options->threads_alone && !holds_at_ends(&pair, options, arena)) {
+    bool is_proved = verdict.answer == PROVE_PROVED;
+    const char *why_not = is_proved && !options->threads_alone ? why_not_at_ends(&pair, options, arena) : NULL;
+    if (why_not) {
         verdict.answer = PROVE_UNKNOWN;
-        verdict.why =
-            "waiting: threads that diverge may wait for one another in front of an exit, where they may not in BEFORE";
+        verdict.why = why_not;
     }
     vec_free(&pair.matched);
     arena_free(&pair.arena);

@@ -43,6 +43,16 @@ struct Prover {
 
 enum { TERMS_EACH_STEP = 8 };
 
+/* What was done so far, in units of some nanoseconds: terms, steps and facts, and what was looked at in lists of them. */
+static inline u64 prove_effort(const Prover *p)
+{
+    enum { TERM = 16, STEP = 16, FACT = 64, INTERVAL = 3 };
+    return (u64)TERM * p->t.work + (u64)STEP * p->effort.steps + (u64)FACT * p->facts.moments + p->facts.looked_at +
+           INTERVAL * p->t.sets.looked_at + p->groups.work;
+}
+
+static inline bool prove_is_spent(const Prover *p) { return prove_effort(p) > p->plan.effort_limit; }
+
 /* Whether more terms were made than a function within the limit of steps may need. */
 static inline bool prove_is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->plan.step_limit; }
 
@@ -69,7 +79,7 @@ static inline bool prove_has_divided(const Prover *p, u32 block)
     return prove_divides(p, PROVE_BEFORE, block) && bitset_has(&p->notes.parted, block);
 }
 
-/* Whether an attempt holds more memory than one may. */
-static inline bool prove_is_large(const Arena *arena) { return arena->reserved > (u64)1 << 30; }
+/* Whether the attempt holds more memory than it may. */
+static inline bool prove_is_large(const Prover *p) { return p->arena->reserved > p->plan.memory_limit; }
 
 #endif

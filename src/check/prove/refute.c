@@ -68,6 +68,7 @@ static bool refute_by(Prover *p, Pair *pair, u64 seed)
     const char *why = NULL;
     p->t.seed = seed;
     p->plan.step_limit = REPLAY_STEPS;
+    p->plan.effort_limit = p->plan.memory_limit = UINT64_MAX;
     p->plan.pass_limit = UINT32_MAX;
     if (!prove_init_sides(p, pair) || !prove_replay(p, REPLAY_EVENTS, &why) || accesses_own_memory(p))
         return false;

@@ -49,6 +49,7 @@ static SetId intern_work(Sets *s)
 {
     u32 n = 0;
     Interval *v = s->work.v;
+    s->looked_at += s->work.n + 1;
     for (u32 k = 0; k < s->work.n; k++) {
         if (n && (v[n - 1].hi == UINT64_MAX || v[k].lo <= v[n - 1].hi + 1))
             v[n - 1].hi = v[k].hi > v[n - 1].hi ? v[k].hi : v[n - 1].hi;
@@ -82,6 +83,7 @@ SetId prove_set_range(Sets *s, u64 lo, u64 hi)
 SetId prove_set_and(Sets *s, SetId a, SetId b)
 {
     Set x = *prove_set(s, a), y = *prove_set(s, b);
+    s->looked_at += x.n + y.n;
     vec_clear(&s->work);
     for (u32 i = 0, k = 0; i < x.n && k < y.n;) {
         u64 lo = x.v[i].lo > y.v[k].lo ? x.v[i].lo : y.v[k].lo, hi = x.v[i].hi < y.v[k].hi ? x.v[i].hi : y.v[k].hi;
@@ -98,6 +100,7 @@ SetId prove_set_and(Sets *s, SetId a, SetId b)
 SetId prove_set_or(Sets *s, SetId a, SetId b)
 {
     Set x = *prove_set(s, a), y = *prove_set(s, b);
+    s->looked_at += x.n + y.n;
     vec_clear(&s->work);
     for (u32 i = 0, k = 0; i < x.n || k < y.n;) {
         bool first = k == y.n || (i < x.n && x.v[i].lo <= y.v[k].lo);
@@ -180,13 +183,22 @@ bool prove_set_has(const Sets *s, SetId id, u64 x)
     return at < set->n && set->v[at].lo <= x;
 }
 
+/* The first interval from number k on that does not end before the number. */
+static u32 seek(const Set *set, u32 k, u64 number)
+{
+    u32 step = 1;
+    for (; k + step < set->n && set->v[k + step].hi < number; step *= 2)
+        k += step;
+    u32 end = k + step < set->n ? k + step : set->n;
+    return partition_point(i, k, end, set->v[i].hi < number);
+}
+
 bool prove_set_within(const Sets *s, SetId a, SetId b)
 {
     const Set *x = prove_set(s, a), *y = prove_set(s, b);
     u32 k = 0;
     for (u32 i = 0; i < x->n; i++) {
-        while (k < y->n && y->v[k].hi < x->v[i].lo)
-            k++;
+        k = seek(y, k, x->v[i].lo);
         if (k == y->n || y->v[k].lo > x->v[i].lo || y->v[k].hi < x->v[i].hi)
             return false;
     }
@@ -198,9 +210,9 @@ bool prove_set_disjoint(const Sets *s, SetId a, SetId b)
     const Set *x = prove_set(s, a), *y = prove_set(s, b);
     for (u32 i = 0, k = 0; i < x->n && k < y->n;) {
         if (x->v[i].hi < y->v[k].lo)
-            i++;
+            i = seek(x, i, y->v[k].lo);
         else if (y->v[k].hi < x->v[i].lo)
-            k++;
+            k = seek(y, k, x->v[i].lo);
         else
             return false;
     }

@@ -25,6 +25,7 @@ typedef struct Sets {
     VEC(Set) v;
     HashIndex index;
     VEC(Interval) work;
+    u64 looked_at; /* intervals, in all that was made */
     SetId range[PROVE_RANGES]; /* by hash a set of one interval that was asked for; 0: none */
 } Sets;
 

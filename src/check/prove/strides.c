@@ -147,6 +147,7 @@ int prove_strided(Prover *p, Term rel, SetId asked)
     u32 bits = prove_bits(t, a), left = ALL, in = 0;
     if (bits != 32 && bits != 64)
         return -1;
+    p->facts.looked_at += p->facts.all.n;
     for (u32 k = p->facts.all.n; k-- > 0 && left == ALL;) {
         Fact f = p->facts.all.v[k];
         if (f.term == rel || prove_newest_fact(&p->facts, f.term) != k + 1)
@@ -181,6 +182,7 @@ static int decided_by(Prover *p, Term x, Term bound, u32 relations, SetId asked)
 int prove_strided_number(Prover *p, Term x, SetId asked)
 {
     Terms *t = &p->t;
+    p->facts.looked_at += p->facts.all.n;
     for (u32 k = p->facts.all.n; k-- > 0;) {
         Fact f = p->facts.all.v[k];
         if (prove_node(t, f.term)->op != TERM_REL || prove_newest_fact(&p->facts, f.term) != k + 1 ||
