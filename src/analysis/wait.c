@@ -56,6 +56,12 @@ bool wait_polls(const Waits *w, const Loops *loops, const Instr *i, const Effect
 
 /* ---- what decides that a loop is left ---------------------------------------------------------------------------- */
 
+/* An instruction of a loop that writes a register. */
+typedef struct LoopWrite {
+    Instr *i;
+    u32 next; /* the place of the next one that writes the register; 0: none */
+} LoopWrite;
+
 typedef struct Finder {
     const Function *fn;
     const Order *order;
@@ -64,8 +70,8 @@ typedef struct Finder {
     const Summaries *summaries;
     WaitsOf of;
     Waits *w;
-    u32 *first; /* by RegId: its writes in loops are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
-    Instr **write;
+    u32 *first;            /* by RegId: the place of its first write in a loop; 0: none; NULL: not asked for yet */
+    VEC(LoopWrite) writes; /* [0] is unused */
     VecU32 slice;      /* registers that decide whether the loop that is looked at is left */
     Marks in_slice;    /* by RegId */
     bool every_branch; /* all branches of the loop are in the slice, and not only its exits */
@@ -79,20 +85,16 @@ static void find_writes(Finder *f)
     u32 regs = f->fn->regs.n;
     if (f->first)
         return;
-    f->first = arena_array(&f->arena, u32, (size_t)regs + 2);
-    for (u32 p = 0; p < order->count; p++)
-        for (const Instr *i = loop_of(f->loops, order->rpo[p]) ? order->rpo[p]->first : NULL; i; i = i->next)
-            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
-                f->first[w.reg + 2]++;
-    for (u32 reg = 2; reg <= regs + 1; reg++)
-        f->first[reg] += f->first[reg - 1];
-    f->write = arena_array(&f->arena, Instr *, (size_t)f->first[regs + 1] + 1);
-    for (u32 p = 0; p < order->count; p++)
-        for (Instr *i = loop_of(f->loops, order->rpo[p]) ? order->rpo[p]->first : NULL; i; i = i->next)
-            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
-                f->write[f->first[w.reg + 1]++] = i;
+    f->first = arena_array(&f->arena, u32, (size_t)regs + 1);
+    vec_push(&f->writes, ((LoopWrite){0}));
+    for (u32 p = order->count; p-- > 0;)
+        for (Instr *i = loop_of(f->loops, order->rpo[p]) ? order->rpo[p]->last : NULL; i; i = i->prev)
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);) {
+                vec_push(&f->writes, ((LoopWrite){i, f->first[w.reg]}));
+                f->first[w.reg] = f->writes.n - 1;
+            }
     f->in_slice = marks_new(&f->arena, regs + 1);
-    f->steps = STEPS * (order->count + f->first[regs]);
+    f->steps = STEPS * (order->count + f->writes.n - 1);
 }
 
 /* Whether i may make a thread wait, or see who is there, as far as `of` asks. */
@@ -219,8 +221,8 @@ static bool exit_asks(Finder *f, const Loop *loop)
     if (add_exits(f, loop))
         return true;
     for (u32 done = 0; done < f->slice.n; done++)
-        for (u32 k = f->first[f->slice.v[done]]; k < f->first[f->slice.v[done] + 1] && f->steps > 0; k++, f->steps--) {
-            const Instr *i = f->write[k];
+        for (u32 k = f->first[f->slice.v[done]]; k && f->steps > 0; k = f->writes.v[k].next, f->steps--) {
+            const Instr *i = f->writes.v[k].i;
             if (!loop_contains(f->loops, loop, i->block))
                 continue;
             bool passes_by = instr_reads_weakly(i) && !rereads(f, loop, i);
@@ -344,6 +346,7 @@ Waits *waits_compute(Arena *arena, const Order *order, const DomTree *dom, const
     w->awaits_leaving |= !fn->is_entry;
     w->polls |= !fn->is_entry || (w->any_wait & WAIT_OTHERS);
     vec_free(&f.slice);
+    vec_free(&f.writes);
     arena_free(&f.arena);
     return w;
 }
