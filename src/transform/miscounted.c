@@ -169,3 +169,11 @@ BitSet miscounted_loops(Analyses *an)
             bitset_add(&found, l);
     return found;
 }
+
+bool miscounted_has(MiscountedLoops *m, const Loop *loop)
+{
+    if (!m->known)
+        m->loops = miscounted_loops(m->an);
+    m->known = true;
+    return bitset_has(&m->loops, an_loops(m->an)->of[loop->header->id] - 1);
+}

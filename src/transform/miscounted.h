@@ -15,6 +15,14 @@
  * AN_DOM, and asks for AN_SSA where a comparison is unsigned. */
 BitSet miscounted_loops(Analyses *an);
 
+/* The same, found when it is first asked for. That must be before the first rewrite. */
+typedef struct MiscountedLoops {
+    Analyses *an;
+    bool known;
+    BitSet loops;
+} MiscountedLoops;
+bool miscounted_has(MiscountedLoops *m, const Loop *loop);
+
 /* Whether the function has a loop of the first kind, so that no test of its loops may change its form. The question is
  * asked as if the instructions of `moves`, by Instr.origin, were moves between registers or gone. The loops of `gone`, by
  * their places, also count as gone. Both may be NULL: there are none. It needs AN_LOOPS only. */

@@ -191,10 +191,11 @@ static bool is_simple(Analyses *an, const Loop *loop)
     return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !loops->irreducible;
 }
 
-bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop)
+bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop, MiscountedLoops *miscounted)
 {
     Latch l;
-    if (!is_simple(an, loop) || !find_latch(an, loop, &l) || BEYOND(BODY_COUNTED, body_size(loop) > BODY_COUNTED))
+    if (!is_simple(an, loop) || !find_latch(an, loop, &l) || miscounted_has(miscounted, loop) ||
+        BEYOND(BODY_COUNTED, body_size(loop) > BODY_COUNTED))
         return false;
     const char *why = why_not(an, loop, &l);
     if (why) {

@@ -17,9 +17,10 @@
 #define PTXOPT_PHASE_LATCHES_COUNTER_H
 
 #include "phase/phase.h"
+#include "transform/miscounted.h"
 
-/* Answers whether the latch's comparison was changed. Uses AN_LOOPS, AN_DOM and AN_SSA, which may be frozen: blocks that
+/* Answers whether the latch's comparison was changed; that of a miscounted loop is not. Uses AN_LOOPS, AN_DOM and AN_SSA, which may be frozen: blocks that
  * were made since stand before loops. Linear in the size of the loop. */
-bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop);
+bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop, MiscountedLoops *miscounted);
 
 #endif

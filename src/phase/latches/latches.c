@@ -32,6 +32,12 @@
 #include "transform/condition.h"
 #include "transform/miscounted.h"
 
+/* Loops that are treated with care, as they were before the first rewrite. */
+typedef struct LatchLoops {
+    BitSet must_leave; /* by place in AN_LOOPS: see find_must_leave() */
+    MiscountedLoops miscounted;
+} LatchLoops;
+
 /* Reports that the test of a loop stays as it is. */
 static void test_kept(PhaseRun *run, const char *name, const Instr *branch, const char *why)
 {
@@ -236,7 +242,7 @@ static bool may_count(const Loop *loop, const Block *b)
 static bool stays(Analyses *an, const Loop *loop, const Block *to) { return to && loop_contains(an_loops(an), loop, to); }
 
 /* Canonicalizes the test at the end of b, if one of its successors is in the loop and the other is not. */
-static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
+static bool canonicalize_test(Analyses *an, PhaseRun *run, LatchLoops *all, const Loop *loop, Block *b)
 {
     Instr *end = block_terminator(b);
     if (!end || !end->guard || branch_table(end))
@@ -250,6 +256,9 @@ static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Blo
         phase_missed_once(run, "LoopTestKept", end, "ptxas cannot count this loop by what its test compares");
         return false;
     }
+    if (miscounted_has(&all->miscounted, loop))
+        return false;
+    bool must_leave = bitset_has(&all->must_leave, an_loops(an)->of[loop->header->id] - 1);
     return falls_back ? invert_latch(an, run, loop, b, end, must_leave)
                       : canonicalize_exit(an, run, loop, b, end, to && !leads_back);
 }
@@ -268,13 +277,18 @@ static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
 }
 
 /* Rewrites the comparisons of a loop's last test, if that is `@p bra LOOP` already. */
-static bool canonicalize_latch(Analyses *an, PhaseRun *run, const Loop *loop)
+static bool canonicalize_latch(Analyses *an, PhaseRun *run, LatchLoops *all, const Loop *loop)
 {
     Block *b = loop->latches[0];
     Instr *branch = block_conditional_branch(b);
     if (!branch || branch_target(branch) != loop->header || loop_is_around_irreducible(an_loops(an), b))
         return false;
-    bool any = !branch->guard_not && canonicalize_combined(an, run, loop, b, branch, false);
+    Both both;
+    LoopCompare distant;
+    bool combined = !branch->guard_not && condition_both(an, branch, false, &both);
+    if ((!combined && !latch_compare_find(an, loop, &distant)) || miscounted_has(&all->miscounted, loop))
+        return false;
+    bool any = combined && canonicalize_combined(an, run, loop, b, branch, false);
     return unite_with_step(an, run, loop) || any;
 }
 
@@ -308,13 +322,13 @@ static BitSet find_must_leave(Analyses *an)
 }
 
 /* Adds counters when nothing else is left to do, so that the analyses see the final latches. */
-static bool add_counters(Analyses *an, PhaseRun *run, const BitSet *miscounted)
+static bool add_counters(Analyses *an, PhaseRun *run, MiscountedLoops *miscounted)
 {
     bool any = false;
     an_freeze(an, AN_SSA);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
-        any |= !bitset_has(miscounted, l) && latch_counter_add(an, run, loops->v[l]);
+        any |= latch_counter_add(an, run, loops->v[l], miscounted);
     return any;
 }
 
@@ -322,19 +336,19 @@ Phase phase_latches;
 PhaseResult phase_latches(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool any = false;
-    BitSet must_leave = find_must_leave(an), miscounted = miscounted_loops(an);
+    LatchLoops all = {find_must_leave(an), {.an = an}};
     an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
-        if (loop->nounroll || bitset_has(&miscounted, l))
+        if (loop->nounroll || (run->sink->wants_remarks && miscounted_has(&all.miscounted, loop)))
             continue;
         for (u32 k = 0; k < loop->block_count && loop_of(loops, loop->blocks[k]) == loop; k++)
             if (!loop_is_around_irreducible(loops, loop->blocks[k]))
-                any |= canonicalize_test(an, run, loop, loop->blocks[k], bitset_has(&must_leave, l));
-        any |= canonicalize_latch(an, run, loop);
+                any |= canonicalize_test(an, run, &all, loop, loop->blocks[k]);
+        any |= canonicalize_latch(an, run, &all, loop);
     }
     if (!any && run->level >= 2 && knobs->latch_counters)
-        any = add_counters(an, run, &miscounted);
+        any = add_counters(an, run, &all.miscounted);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

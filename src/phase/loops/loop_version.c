@@ -569,13 +569,13 @@ static void say_kept(PhaseRun *run, const Version *v, const char *why)
     }
 }
 
-static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes)
+static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes, MiscountedLoops *miscounted)
 {
     Version *v = arena_new(an->scratch, Version);
     v->loop = loop;
     loop_sums_init(&v->sums, an->scratch, affine_loop(an, loop), an_ssa(an));
     find_branches(an, v);
-    if (v->check.n) {
+    if (v->check.n && !miscounted_has(miscounted, loop)) {
         decide_best(an, v);
         find_blocks(an, v);
         const char *why = v->gone ? why_not(an, v, most, lanes) : "no check can be decided in front of it";
@@ -601,14 +601,14 @@ static void say_not_planned(Analyses *an, PhaseRun *run, Loop *loop, const char 
     version_free(&v);
 }
 
-static Version *look_at(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes)
+static Version *look_at(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes, MiscountedLoops *miscounted)
 {
     const char *why = why_of_shape(an, loop);
     if (is_version(an, loop))
         return NULL;
     if (!why)
-        return plan(an, run, loop, most, lanes);
-    if (run->sink->wants_remarks)
+        return plan(an, run, loop, most, lanes, miscounted);
+    if (run->sink->wants_remarks && !miscounted_has(miscounted, loop))
         say_not_planned(an, run, loop, why);
     return NULL;
 }
@@ -684,9 +684,9 @@ PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
     LoopLanes lanes = {0};
     bool any = false;
     an_freeze(an, VERSION_ANALYSES);
-    BitSet miscounted = miscounted_loops(an);
+    MiscountedLoops miscounted = {.an = an};
     for (u32 l = 0; l < loops->n; l++) {
-        Version *v = bitset_has(&miscounted, l) ? NULL : look_at(an, run, loops->v[l], most, &lanes);
+        Version *v = look_at(an, run, loops->v[l], most, &lanes, &miscounted);
         if (v)
             vec_push(&versions, v);
     }

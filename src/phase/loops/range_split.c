@@ -375,6 +375,7 @@ typedef struct SplitSearch {
     u64 most; /* machine instructions of the copies of its loops */
     LoopLanes lanes;
     Marks seen;
+    MiscountedLoops miscounted;
 } SplitSearch;
 
 /* checks: nothing but checks is to go. */
@@ -388,7 +389,7 @@ static RangeSplit *plan(Analyses *an, SplitSearch *search, Loop *loop, u32 enoug
     s->interval = (LoopInterval){.sums = &s->sums, .counter = s->test ? &s->counter : NULL};
     for (u32 k = 0; k < loop->block_count; k++)
         find_guard(an, s, loop->blocks[k], checks);
-    if (s->guard.n) {
+    if (s->guard.n && !miscounted_has(&search->miscounted, loop)) {
         find_middle(an, s, &search->seen);
         const char *why = s->gone ? why_not(an, s, search->most, &search->lanes) : "no guard of the loop goes";
         if (!why) {
@@ -480,16 +481,15 @@ PhaseResult phase_range_split(Analyses *an, const Knobs *knobs, PhaseRun *run)
         return PHASE_UNCHANGED;
     const Loops *loops = an_loops(an);
     Splits splits = {0};
-    SplitSearch search = {.run = run, .most = most};
+    SplitSearch search = {.run = run, .most = most, .miscounted = {.an = an}};
     u32 enough = knobs->range_split_always ? 1 : ENOUGH;
     bool any = false;
     an_freeze(an, SPLIT_ANALYSES);
-    BitSet miscounted = miscounted_loops(an);
     search.seen = marks_new(an->scratch, an->fn->blocks.n);
     for (u32 l = 0; l < loops->n; l++) {
-        if (bitset_has(&miscounted, l) || !may_look(an, loops->v[l]))
+        if (!may_look(an, loops->v[l]))
             continue;
-        if (checks && run->sink->wants_remarks)
+        if (checks && run->sink->wants_remarks && !miscounted_has(&search.miscounted, loops->v[l]))
             tell(an, &search, loops->v[l]);
         RangeSplit *s = plan(an, &search, loops->v[l], enough, checks);
         if (s)
