@@ -27,18 +27,18 @@ typedef struct Latch {
 
 /* ---- what the latch compares ---------------------------------------------------------------------------------------- */
 
-/* Whether the compared register is a counter that is stepped in front of the comparison, as ptxas wants it. */
-static bool is_counted(Analyses *an, const Loop *loop, const LoopTest *l)
+/* Whether the register is a counter that is stepped in front of the comparison, as ptxas wants it. */
+static bool is_counted(Analyses *an, const Loop *loop, const Instr *compare, RegId compared)
 {
-    const Instr *def = affine_definition(an, loop, l->compared);
+    const Instr *def = compared ? affine_definition(an, loop, compared) : NULL;
     RegId of;
     i64 by;
-    if (!def || def->block != l->compare->block || !instr_precedes(def, l->compare) || !affine_is_step(def, &of, &by))
+    if (!def || def->block != compare->block || !instr_precedes(def, compare) || !affine_is_step(def, &of, &by))
         return false;
-    if (of == l->compared)
+    if (of == compared)
         return true;
     const Instr *copy = affine_definition(an, loop, of); /* t = i + 1; setp t; i = t */
-    return copy && copy->op->opcode == OPC_MOV && operand_plain_register(instr_operand(copy, 1)) == l->compared;
+    return copy && copy->op->opcode == OPC_MOV && operand_plain_register(instr_operand(copy, 1)) == compared;
 }
 
 /* Finds the test of the latch: an unguarded comparison of two integers of 32 or 64 bits, by which ptxas does not count. */
@@ -49,7 +49,12 @@ static bool find_latch(Analyses *an, const Loop *loop, Latch *l)
     if (!l->branch || l->branch->guard_not || branch_target(l->branch) != loop->header || b->fall == loop->header)
         return false;
     Instr *compare = local_definition(l->branch, l->branch->guard);
-    return compare && loop_test_read(an, loop, compare, false, &l->test) && !is_counted(an, loop, &l->test);
+    if (!compare || !loop_test_is_compare(compare))
+        return false;
+    for (u32 k = 1; k <= 2; k++) /* then the other one is the bound */
+        if (is_counted(an, loop, compare, operand_plain_register(instr_operand(compare, k))))
+            return false;
+    return loop_test_read(an, loop, compare, false, &l->test);
 }
 
 /* ---- whether ptxas would unroll the loop ------------------------------------------------------------------------------- */
