@@ -41,6 +41,7 @@ hang*) exec sleep 60 ;;
 refuse-all* | refuse1) echo "ptxas $last, line 3; error" >&2; exit 255 ;;
 garbage*) echo 'no cubin' >"$out"; exit 0 ;;
 other1 | other-original) exec "$REAL" -arch=sm_80 loads.ptx -o "$out" ;;
+worse1) awk '{ print } /ld.global.u32/ { for (i = 0; i < 50; i++) print "mad.lo.s32 %r2, %r2, %r1, 7;" }' "$last" >worse.ptx; exec "$REAL" -arch=sm_80 worse.ptx -o "$out" ;;
 esac
 [ -n "${REAL:-}" ] || exit 0
 "$REAL" "$@" || exit
@@ -180,6 +181,9 @@ else
         f=l.ptx n=1 kernel; tail -1 log | grep -q "result.: .unchanged., .functions.: 1, .changed.: 0"; "$REAL" -arch=sm_80 l.ptx -o plain; cmp o plain; for o in --guard=all -O3 --phases=tail-merge; do f=l.ptx n=2 kernel $o; tail -1 log | grep -q "changed.: 1"; done; f=m.ptx n=2 kernel; tail -1 log | grep -q "changed.: 1"
         ptxopt l.ptx >o; not cmp -s o l.ptx; ptxopt --guard=./ptxas l.ptx >o; cmp o l.ptx; [ ! -e calls ]; ptxopt --guard=./ptxas l.ptx -o o --remarks=r; grep -q "^Name: *LittleToGain" r; sed "s/ld.global.u32.*/&\nbar.sync 0; bar.sync 0;/" l.ptx >b.ptx; f=b.ptx n=2 kernel; tail -1 log | grep -q "changed.: 1"
         { cat l.ptx; sed "s/tails/other/; 1,/^.address_size/d" "$TAILS"; } >two.ptx; PTXOPT_CACHE=./c f=two.ptx n=2 kernel; cat c/*/* >team.tuned; ptxopt --tuned=team.tuned two.ptx >q; "$REAL" -arch=sm_80 q -o plain; cmp o plain; ptxopt two.ptx | cmp -s - q && exit 1; :'
+    case_ 'front: what is likely to be worse is judged before a large text is assembled' '{ cat "$TAILS"; awk -v n=12000 "/^.visible .entry/ { print \".visible .entry large(.param .u64 out)\"; next } /^[.]/ { next } /bra|^[$]|setp/ { next } { print } /ld.global.u32/ { for (i = 0; i < n; i++) printf \"\\tmad.lo.s32 %%r2, %%r2, %%r1, %d;\\n\", 1000 + i }" "$TAILS"; } >in.ptx; of_all() { for s in seen.*; do [ "$(wc -l <$s)" -lt 12000 ] || echo $s; done | wc -l; }
+        exits 0 front ./ptxas -arch=sm_80 in.ptx -o o; runs 3; [ "$(of_all)" = 1 ]; ptxopt in.ptx >two.ptx; not cmp -s in.ptx two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain; rm calls seen.*; FAKE=worse exits 0 front ./ptxas -arch=sm_80 in.ptx -o p; runs 3; [ "$(of_all)" = 1 ]; "$REAL" -arch=sm_80 in.ptx -o plain; cmp p plain; tail -1 log | grep -q "changed.: 0, .reverted.: .{.function.: .tails."
+        rm calls seen.*; exits 0 front --guard=all -- ./ptxas -arch=sm_80 in.ptx -o p; runs 2; cmp o p; rm calls; cp "$TAILS" in.ptx; exits 0 front ./ptxas -arch=sm_80 in.ptx -o p; runs 2'
     case_ 'kernels that call the same function of another module are judged one by one' '
         sed "s/^.address_size 64/&\n.extern .func ext();/; s/^ *ret;/ call ext, ();\n&/" slow.ptx >f.ptx; exits 0 faulty --guard=./ptxas --phases=slow-root --only-function=slow f.ptx -o o; says "slow. is left alone"
         [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]'

@@ -201,7 +201,7 @@ static bool has_original(const Guard *guard)
 }
 
 /* NULL, or why nothing can be said. */
-static const char *ask(Guard *guard)
+static const char *ask_prepared(Guard *guard)
 {
     Trial *const both[] = {&guard->best, &guard->original};
     bool again = !has_original(guard);
@@ -211,8 +211,6 @@ static const char *ask(Guard *guard)
         guard->covered = arena_array(guard->arena, bool, guard->parts.groups);
         memcpy(guard->covered, guard->asked, guard->parts.groups);
     }
-    if (!prepare_best(guard))
-        return "no temporary file";
     trials_assemble(&guard->assembler, both, again ? 2 : 1);
     const char *trouble = read_trial(guard, &guard->original, "original");
     trouble = trouble ? trouble : read_trial(guard, &guard->best, "optimized text");
@@ -221,6 +219,26 @@ static const char *ask(Guard *guard)
             judge_group(guard, g);
     if (!trouble && guard->options->wants_spills)
         note_spills(guard);
+    return trouble;
+}
+
+static const char *ask(Guard *guard) { return prepare_best(guard) ? ask_prepared(guard) : "no temporary file"; }
+
+/* Judges the groups that are likely to be worse by themselves. NULL, or why nothing can be said. */
+static const char *probe(Guard *guard)
+{
+    bool *all = guard->asked, *probed = arena_array(guard->arena, bool, guard->parts.groups);
+    if (!guard->delivery || guard->probed || !risk_find_probes(guard, probed))
+        return NULL;
+    Trial whole = guard->best;
+    trial_init(&guard->best);
+    guard->probed = true;
+    guard->asked = probed;
+    guard->best.text = guard_cut(guard, &guard->made, probed);
+    const char *trouble = guard->best.text.fd >= 0 ? ask_prepared(guard) : "no temporary file";
+    trial_end(&guard->best);
+    guard->best = whole;
+    guard->asked = all;
     return trouble;
 }
 
@@ -245,8 +263,12 @@ static const char *judge_best(Guard *guard, bool *again)
     *again = apply_verdicts(guard, &asks);
     if (*again && asks)
         return NULL;
-    const char *trouble = asks ? ask(guard) : NULL;
+    const char *trouble = asks ? probe(guard) : NULL;
     *again |= !trouble && asks && apply_verdicts(guard, &asks);
+    if (trouble || *again || !asks)
+        return trouble;
+    trouble = ask(guard);
+    *again = !trouble && apply_verdicts(guard, &asks);
     return trouble;
 }
 

@@ -23,6 +23,8 @@ typedef struct Guard {
     bool *changed;     /* by group of parts */
     bool *asked;       /* by group: ptxas has to be asked about it */
     bool *risky;       /* by group: ptxas may be asked about it */
+    double *chance;    /* by group: of being worse, by the record */
+    bool probed;       /* groups that are likely to be worse have been judged by themselves */
     bool *covered;     /* by group: the original that has been assembled last holds it; NULL: none has been */
     u32 *reverts;      /* by group: how often something of it has been left alone */
     bool *alone;       /* by part: it is left alone */
@@ -50,6 +52,9 @@ bool guard_is_changed(const Guard *guard, u32 part);
 /* Leaves out of a trial's text what kernels of no wanted group do. */
 void guard_trim(const Guard *guard, Trial *trial, const bool *wanted);
 
+/* The text of parts without what kernels of no wanted group do; not open: it cannot be written. */
+Scratch guard_cut(const Guard *guard, const Parts *parts, const bool *wanted);
+
 /* The change of the function if it is worse in `cubin`, in words, or why that cannot be judged; NULL: it is not worse. */
 const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cubin);
 
@@ -63,6 +68,9 @@ void guard_hold_back(Guard *guard, const char *name, const char *how, const char
 
 /* Finds out which of the groups that changed are at risk of being worse. */
 void risk_find(Guard *guard);
+/* Finds out which of the groups that are asked about are to be judged before the whole text is assembled, by the price list: those that
+ * are so likely to be worse that it would be assembled twice for more. False: none. */
+bool risk_find_probes(const Guard *guard, bool *probed);
 /* Whether the record may say that some are not. */
 bool risk_is_of_record(const Options *options);
 

@@ -42,8 +42,7 @@ bool guard_compare(Guard *guard, const char *path)
     return true;
 }
 
-/* The text without what kernels of no wanted group do; not open: it cannot be written. */
-static Scratch write_wanted(const Guard *guard, const Parts *parts, const bool *wanted)
+Scratch guard_cut(const Guard *guard, const Parts *parts, const bool *wanted)
 {
     Scratch text = {.fd = -1};
     Str *bodies = mem_zalloc(sizeof *bodies * parts->part.n);
@@ -64,7 +63,7 @@ void guard_trim(const Guard *guard, Trial *trial, const bool *wanted)
     for (u32 i = 0; i < guard->parts.part.n && guard->changed; i++)
         leaves_out |= guard->parts.part.v[i].is_entry && !wanted[guard->parts.part.v[i].group];
     if (leaves_out && !parts_are_whole(&guard->parts) && (is_input || parts_read(&read, trial->text.path)) && parts->part.n == guard->parts.part.n) {
-        Scratch text = write_wanted(guard, parts, wanted);
+        Scratch text = guard_cut(guard, parts, wanted);
         if (text.fd >= 0) {
             scratch_close(&trial->text);
             trial->text = text;
