@@ -169,7 +169,7 @@ static void withhold_from(Choices *choices, Reached *reached, const Withheld *wi
         SymId sym = reached->work.v[--reached->work.n];
         for (u32 phase = 0; phase < PHASE_COUNT; phase++)
             choices->withheld[sym * PHASE_COUNT + phase] |= withheld->phase[phase];
-        if (reached->of[sym])
+        if (reached->of[sym] && !withheld->itself)
             reach_callees(reached, reached->of[sym]);
     }
 }

@@ -84,7 +84,7 @@ u64 verdict_hash(u64 hash, Str bytes);
 const GuardVerdict *verdict_find(Guard *guard, u32 group);
 /* Keeps what ptxas has just said of it, beyond this run if it is `sure`. `why` is GuardVerdict's. */
 void verdict_add(Guard *guard, u32 group, const char **why, bool sure);
-/* By part: marks what a verdict leaves alone: what got worse, and what that may call. */
+/* By part: marks what a verdict leaves alone: what got worse, and what that may call unless other kernels gain by it. */
 void verdict_mark_alone(const Guard *guard, const GuardVerdict *verdict, bool *alone);
 
 /* ---- inputs (recall.c) ---- */

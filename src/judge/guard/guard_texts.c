@@ -82,7 +82,7 @@ const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cu
 
 void guard_withhold(const Guard *guard, const char *name)
 {
-    Withheld one = {.function = name};
+    Withheld one = {.function = name, .itself = true};
     memset(one.phase, true, sizeof one.phase);
     vec_push(&guard->options->pipeline.withheld, one);
 }

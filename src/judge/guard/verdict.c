@@ -180,11 +180,40 @@ static const char *words_of(Guard *guard, u32 part)
     return arena_printf(guard->arena, " %s%s", words, strstr(words, " --guard") ? "" : " --guard");
 }
 
+/* By part: marks what kernels may call that did not get worse, and these. */
+static void mark_of_others(const Guard *guard, const GuardVerdict *verdict, bool *marked)
+{
+    u32 last = guard->parts.part.n;
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        if (guard->parts.part.v[i].is_entry && !verdict->why[i])
+            marked[last = i] = true;
+    if (last < guard->parts.part.n)
+        parts_mark_called(&guard->parts, last, marked); /* and what all others may call that are marked */
+}
+
+/* What got worse is left alone with what it may call. If it changed itself, and kernels that did not get worse may call the same, it is
+ * left alone without that first: they may gain by it. */
+static void mark_alone(const Guard *guard, u32 part, const bool *of_others, bool *alone)
+{
+    bool *marked = mem_zalloc(guard->parts.part.n + 1), shared = false;
+    parts_mark_called(&guard->parts, part, marked);
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        shared |= marked[i] && of_others[i] && guard_is_changed(guard, i);
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        alone[i] |= shared && guard_is_changed(guard, part) ? i == part : marked[i];
+    mem_free(marked);
+}
+
 void verdict_mark_alone(const Guard *guard, const GuardVerdict *verdict, bool *alone)
 {
-    for (u32 i = 0; i < guard->parts.part.n && verdict->why; i++)
+    if (!verdict->why)
+        return;
+    bool *of_others = mem_zalloc(guard->parts.part.n + 1);
+    mark_of_others(guard, verdict, of_others);
+    for (u32 i = 0; i < guard->parts.part.n; i++)
         if (verdict->why[i])
-            parts_mark_called(&guard->parts, i, alone);
+            mark_alone(guard, i, of_others, alone);
+    mem_free(of_others);
 }
 
 /* The line of a function: `--disable=all`, or what made it. Where something got worse, what is not left alone with it is judged again,
