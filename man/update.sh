@@ -2,7 +2,7 @@
 # Writes the generated regions of the manual pages and of README.md anew, from what build/ptxopt says of its tables.
 # usage: [BUILD=build] man/update.sh [FOLDER]    into FOLDER, and not over the pages, where one is named
 #
-# A region begins with a line `.\" BEGIN options`, `promises`, `knobs [PHASE]`, `phases` or `left-out`, and ends with `.\" END`; in README.md with
+# A region begins with a line `.\" BEGIN options`, `promises`, `knobs [PHASE]`, `phases`, `kinds` or `left-out`, and ends with `.\" END`; in README.md with
 # `<!-- BEGIN phases -->` and `<!-- END -->`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -17,6 +17,11 @@ region()
     if [ "$1" = left-out ]; then
         sed -n 's/^LEFT_OUT("\([^"]*\)", "\(.\)\([^"]*\)")$/\1 \2 \3/p' src/phase/knobs.def | awk '{
             print ".It Fl -" $1; $2 = toupper($2); name = $1; letter = $2; sub(/^[^ ]+ [^ ] /, ""); print letter $0 "." }'
+        return
+    fi
+    if [ "$1" = kinds ]; then
+        sed -n 's/^KIND([A-Z_]*, "\([^"]*\)", \([A-Z]*\), .*, "\(.*\)")$/\1 \2 \3/p' src/phase/kinds.def | awk '{
+            named = $2 == "NAMED"; phase = $1; sub(/^[^ ]+ [^ ]+ /, ""); print ".It\n.Cm " phase " :\n" $0 (named ? " (with the guard, too)" : "") "." }'
         return
     fi
     if [ "$1" = phases ]; then said=$phases; else said=$help; fi

@@ -2,6 +2,15 @@
 
 bool phase_may_rewrite(PhaseRun *run) { return run->sink->may_rewrite(run->sink->user, run); }
 
+bool phase_waits(const PhaseRun *run, RewriteKind kind)
+{
+    static const enum { JUDGED, NAMED } until[] = {
+#define KIND(id, phase, until, ...) [id] = until,
+#include "phase/kinds.def"
+    };
+    return until[kind] == NAMED ? !run->risky : !run->aggressive;
+}
+
 void phase_count(PhaseRun *run, const char *what, u32 amount) { run->sink->count(run->sink->user, run, what, amount); }
 
 u32 phase_line(PhaseRun *run, const Instr *i)

@@ -92,11 +92,19 @@ typedef enum PhaseResult {
     PHASE_AGAIN      /* the function was changed, and another iteration may find more to do */
 } PhaseResult;
 
+/* Kinds of rewrites that wait, by their record. */
+typedef enum RewriteKind {
+#define KIND(id, ...) id,
+#include "phase/kinds.def"
+} RewriteKind;
+
 /* an: the function to be rewritten, and its analyses; nothing is frozen when the phase begins, nor after it has returned.
  * knobs: the options that hold for the function. run: whom the phase asks and reports to. */
 typedef PhaseResult Phase(Analyses *an, const Knobs *knobs, PhaseRun *run);
 
 bool phase_may_rewrite(PhaseRun *run);
+/* Whether rewrites of the kind are left to -O3, or to the guard. */
+bool phase_waits(const PhaseRun *run, RewriteKind kind);
 void phase_count(PhaseRun *run, const char *what, u32 amount);
 /* The line of the source where i stands, for remarks; 0: a phase made i. */
 u32 phase_line(PhaseRun *run, const Instr *i);

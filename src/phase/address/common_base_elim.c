@@ -241,7 +241,8 @@ static void report_missed(Cbe *c)
         [REFUSED_CALL] = "its register would have to stay live through a call",
         [REFUSED_NEEDED] = "its register is read elsewhere as well: nothing would be saved",
         [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself",
-        [REFUSED_BETTER] = "ptxas computes it by few instructions, or once a warp"};
+        [REFUSED_BETTER] = "ptxas computes it by few instructions, or once a warp",
+        [REFUSED_WAITS] = "values of 32 bits that are equal are left to -O3 or the guard"};
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (c->refused[value] && bitset_has(&c->needed, value) && c->s->listing->values.v[value].instr != LISTING_NONE &&
             is_accessed(c->s, value))

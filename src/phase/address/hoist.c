@@ -250,6 +250,8 @@ static void find_lonely(AddressHoist *h)
 bool hoist_run(AddressHoist *h, PhaseRun *run)
 {
     bool any = false;
+    if (phase_waits(run, KIND_HOISTED_BASES))
+        return false;
     find_lonely(h);
     for (u32 k = 0; k < h->congruent.n; k++) {
         u32 chosen = choose(h, &h->congruent.v[k]);

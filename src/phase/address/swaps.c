@@ -232,6 +232,12 @@ static bool has_swaps(const Cbe *c)
     return false;
 }
 
+/* Whether the use would read another register of 32 bits with the same value. */
+static bool is_equal_word(const Cbe *c, u32 use)
+{
+    return c->swap[use].plus == 0 && bases_value_bits(c->s, c->s->listing->uses.v[use].value) <= 32;
+}
+
 bool swaps_drop(Cbe *c)
 {
     bool left = false, dropped = false;
@@ -254,9 +260,10 @@ bool swaps_drop(Cbe *c)
             bases_block_of(c->s, value) == bases_block_of(c->s, c->swap[k].leader) && !is_made_by_product(c, value, 1);
         bool pays = bitset_has(&worthwhile, base_of(c->s, value)) &&
                     !bases_is_fused(c->s, value, &c->needed, near_shift ? 1 : PTXAS_FUSED_READERS);
-        if (!pays || bitset_has(&c->needed, value)) {
-            if (!c->refused[value] || !pays)
-                c->refused[value] = pays ? REFUSED_NEEDED : REFUSED_FOLDED;
+        bool waits = pays && is_equal_word(c, k) && phase_waits(c->run, KIND_EQUAL_VALUES);
+        if (!pays || waits || bitset_has(&c->needed, value)) {
+            if (!c->refused[value] || !pays || waits)
+                c->refused[value] = waits ? REFUSED_WAITS : pays ? REFUSED_NEEDED : REFUSED_FOLDED;
             c->swap[k].leader = 0;
             dropped = true;
             continue;

@@ -21,7 +21,8 @@ typedef enum Refusal {
     REFUSED_CALL,
     REFUSED_NEEDED,
     REFUSED_FOLDED,
-    REFUSED_BETTER
+    REFUSED_BETTER,
+    REFUSED_WAITS
 } Refusal;
 
 typedef struct Cbe {

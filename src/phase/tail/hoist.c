@@ -15,6 +15,8 @@
 #define HOIST_LIMIT 64
 /* The most numbers of instructions to hoist that are weighed, from the largest down. */
 #define HOIST_CUTS 8
+/* The most instructions that are hoisted in a loop whatever ptxas makes of it. */
+#define SHORT_HEAD 2
 
 typedef struct HoistStep {
     Instr *taken; /* the instruction, as it stands in the taken successor */
@@ -454,6 +456,10 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
     ends_loop_test(an_loops(an), h.taken, &h.compare[0]);
     ends_loop_test(an_loops(an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
+    if (count > SHORT_HEAD && phase_waits(run, KIND_LOOP_HEADS) && loop_of(an_loops(an), b)) {
+        phase_missed_once(run, "CodeNotHoisted", h.branch, "both successors begin with the same %u instructions: -O3 or the guard moves them out of arms in loops", count);
+        return false;
+    }
     if (!count || !phase_rewrite_at(run, "CodeHoisted", h.branch,
                                     "both successors of the branch begin with the same %u instruction%s", count,
                                     count == 1 ? "" : "s"))

@@ -270,6 +270,12 @@ static bool is_partial_join(const Merge *m, const Instr *begin, const DuplicateT
            !are_whole(begin, duplicate, duplicates) && are_divided(m, begin, duplicate, duplicates);
 }
 
+/* Whether the blocks are all arms of a branch in a loop. ptxas schedules each arm of a loop with what it reads there. */
+static bool are_loop_arms(const Merge *m, const Block *b, u32 blocks)
+{
+    return loop_of(an_loops(m->an), b) && are_all_arms(m, b, blocks);
+}
+
 static void merge_set(Merge *m, u32 n, u32 items)
 {
     TailCandidate **set = m->set;
@@ -304,9 +310,13 @@ static void merge_set(Merge *m, u32 n, u32 items)
         tail_decline(m, "DeclinedArms", tail.kept, "threads would have to come together there for too little");
         return;
     }
-    if (!m->always && !m->run->risky && is_partial_join(m, tail.kept, duplicate, duplicates)) {
+    if (!m->always && phase_waits(m->run, KIND_PARTIAL_JOIN) && is_partial_join(m, tail.kept, duplicate, duplicates)) {
         tail_decline(m, "DeclinedPartialJoin", tail.kept,
                      "some threads would come together there before the others: -O3 merges them");
+        return;
+    }
+    if (!m->always && phase_waits(m->run, KIND_LOOP_ARMS) && are_loop_arms(m, tail.kept->block, duplicates + 1)) {
+        tail_decline(m, "DeclinedLoopArms", tail.kept, "arms of a branch in a loop: -O3 or the guard merges them");
         return;
     }
     if (!phase_may_rewrite(m->run))

@@ -146,6 +146,20 @@ static const char *why_accesses_stay(const ThreadJudge *j, const Candidate *c)
     return accesses && !pays ? "its loads and stores would be copied for too little gain" : NULL;
 }
 
+bool judge_adds_in_part(const ThreadJudge *j, const Candidate *c)
+{
+    for (u32 k = 0; k < c->edges && c->decided < c->edges; k++) {
+        const InEdge *edge = &c->edge[k];
+        Body body;
+        if (edge->to && edge->from->fall == c->b && edge->from->next == c->b)
+            return true;
+        if (edge->to && decide_makes_clones(c, k) && body_collect(j->an, c->b, edge->to, edge->otherwise, &body) &&
+            body_cost(&body))
+            return true;
+    }
+    return false;
+}
+
 /* ---- where threads reconverge ------------------------------------------------------------------------------------- */
 
 /* The number of edges of c that may lead to `to`. */

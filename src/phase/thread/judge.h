@@ -29,6 +29,8 @@ typedef struct ThreadJudge {
  * instructions that may still be cloned. *after_convergent: if the answer is NULL, whether a convergent instruction
  * follows. */
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent);
+/* Whether edges that go past the branch of c->b would need copies or a jump, although other edges still need the branch. */
+bool judge_adds_in_part(const ThreadJudge *j, const Candidate *c);
 /* Why the branch of b stays, although it always leads to `to`; NULL: it need not. */
 const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
 /* Tells the judge that the branch of b, which always leads to `to`, is removed. */

@@ -249,6 +249,8 @@ static void try_block(PhaseRun *run, Threader *t, Block *b)
     if (!why)
         why = judge_why_not(&t->judge, &c, WITHIN(BUDGET, *run->spent < BUDGET) ? BUDGET - *run->spent : 0,
                             &after_convergent);
+    if (!why && phase_waits(run, KIND_ADDED_CODE) && judge_adds_in_part(&t->judge, &c))
+        why = "edges would need copies or a jump, and others still need the branch: -O3 or the guard does it";
     bool is_of_sweep = after_convergent == t->convergent_sweep;
     t->deferred |= !why && !is_of_sweep;
     if (why)
