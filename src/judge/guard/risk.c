@@ -72,20 +72,20 @@ void risk_find(Guard *guard)
 enum { START_PRICE = 150 /* instructions that ptxas assembles in the time in which it starts */ };
 
 /* A group that ptxas is asked about. */
-typedef struct Asked {
+typedef struct AskedGroup {
     u32 group;
     double price, chance;
-} Asked;
+} AskedGroup;
 
 static int likely_and_cheap_first(const void *a, const void *b)
 {
-    const Asked *x = a, *y = b;
+    const AskedGroup *x = a, *y = b;
     double left = x->chance * y->price, right = y->chance * x->price;
     return left > right ? -1 : left < right ? 1 : x->group < y->group ? -1 : 1;
 }
 
 /* The groups that are asked about, and the price of all of the text. */
-static u32 list_asked(const Guard *guard, Asked *asked, double *whole)
+static u32 list_asked(const Guard *guard, AskedGroup *asked, double *whole)
 {
     double *price = arena_array(guard->arena, double, guard->parts.groups);
     u32 count = 0;
@@ -93,7 +93,7 @@ static u32 list_asked(const Guard *guard, Asked *asked, double *whole)
     for (u32 i = 0; i < guard->made.part.n; i++)
         price[guard->parts.part.v[i].group] += (double)guard->made.part.v[i].price;
     for (u32 g = 0; g < guard->parts.groups; g++) {
-        asked[count] = (Asked){g, price[g] + 1, guard->chance[g]};
+        asked[count] = (AskedGroup){g, price[g] + 1, guard->chance[g]};
         count += guard->asked[g];
         *whole += price[g];
     }
@@ -102,7 +102,7 @@ static u32 list_asked(const Guard *guard, Asked *asked, double *whole)
 }
 
 /* Of the first `probed` ones their new texts are assembled first; the whole is assembled twice if one of the others is worse. */
-static double cost_of(const Asked *asked, u32 count, u32 probed, double whole)
+static double cost_of(const AskedGroup *asked, u32 count, u32 probed, double whole)
 {
     double cost = probed ? START_PRICE : 0, all_good = 1;
     for (u32 i = 0; i < count; i++)
@@ -117,7 +117,7 @@ enum { MOST_PROBED = 64 };
 
 bool risk_find_probes(const Guard *guard, bool *probed)
 {
-    Asked *asked = mem_zalloc(sizeof *asked * (guard->parts.groups + 1));
+    AskedGroup *asked = mem_zalloc(sizeof *asked * (guard->parts.groups + 1));
     double whole;
     u32 count = list_asked(guard, asked, &whole), best = 0, most = count < MOST_PROBED ? count : MOST_PROBED;
     for (u32 i = 1; i <= most; i++)
