@@ -30,13 +30,47 @@ static bool is_directive(Str text, const char *name)
     return str_begins(text, name) && len < text.len && is_blank(text.p[len]);
 }
 
+static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+static const char *skip_word(const char *at, const char *end)
+{
+    while (at < end && is_word(*at))
+        at++;
+    return at;
+}
+
+/* The end of the numbers, file names and words of a .loc or .file. What follows on the line is code. */
+static const char *skip_position(const char *at, const char *end)
+{
+    while (at < end && !is_line_end(*at)) {
+        const char *word = skip_word(at, end), *next = at + 1;
+        if (*at == '"') {
+            const char *close = memchr(next, '"', (size_t)(end - next));
+            at = close ? close + 1 : end;
+        } else if (str_is((Str){at, (u32)(word - at)}, "function_name")) {
+            while (word < end && is_blank(*word) && !is_line_end(*word))
+                word++;
+            at = skip_word(word, end);
+        } else if (is_blank(*at) || *at == ',' || *at == '+') {
+            at = next;
+        } else if ((*at >= '0' && *at <= '9') || str_is((Str){at, (u32)(word - at)}, "inlined_at")) {
+            at = word;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
 /* The end of the comment or directive for debuggers that begins the text; its beginning if none does. */
 static const char *skip_unsaid(Str text)
 {
     const char *at = text.p, *end = text.p + text.len;
-    if (str_begins(text, "//") || is_directive(text, ".loc") || is_directive(text, ".file")) {
-        while (at < end && *at != '\n' && *at != '\r')
+    if (str_begins(text, "//")) {
+        while (at < end && !is_line_end(*at))
             at++;
+    } else if (is_directive(text, ".loc") || is_directive(text, ".file")) {
+        at = skip_position(skip_word(at, end), end);
     } else if (str_begins(text, "/*")) {
         const char *close = memmem(at, text.len, "*/", 2);
         at = close ? close + 2 : end;
@@ -47,11 +81,7 @@ static const char *skip_unsaid(Str text)
     return at;
 }
 
-/* Labels and stack frames are numbered through a file. */
-static bool is_numbered(Str text)
-{
-    return text.p[0] == '$' || (text.p[0] == '_' && str_begins(text, "__local_depot"));
-}
+bool tuned_numbers(Str name) { return name.p[0] == '$' || (name.p[0] == '_' && str_begins(name, "__local_depot")); }
 
 /* Adds a name to the hash, as the number of its first occurrence among those of the function. */
 static u64 add_numbered(u64 hash, FnvMap *names, Str name)
@@ -73,7 +103,7 @@ static u64 hash_words(u64 hash, FnvMap *names, Str text)
             at = next;
             continue;
         }
-        bool is_name = is_word(*at), numbered = names && is_numbered(rest);
+        bool is_name = is_word(*at), numbered = names && tuned_numbers(rest);
         u64 before = hash;
         do
             hash = (hash ^ (u8)*at++) * FNV_PRIME;
@@ -123,7 +153,7 @@ const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *f
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-enum { HASH_DIGITS = 16 };
+enum { HASH_DIGITS = 16, HASH_BASE = 16 };
 
 typedef struct Reader {
     Options *options;
@@ -214,16 +244,27 @@ static const char seal[] = "# ptxopt remembers ";
 char *tuned_seal(Arena *arena, u64 key, Str text)
 {
     u64 check = fnv_bytes(fnv_bytes(FNV_BASIS, (const char *)&key, sizeof key), text.p, text.len);
-    return arena_printf(arena, "%s%016" PRIx64 " %016" PRIx64 "\n", seal, key, check);
+    return arena_printf(arena, "%s%016" PRIx64 " %016" PRIx64 " %" PRIu32 "\n", seal, key, check, text.len);
 }
 
-/* The end of what the sealed text holds: the next seal, or the end of all. */
-static const char *end_of_sealed(const char *text)
+/* The next seal, or the end of all. */
+static const char *next_seal(const char *text)
 {
     const char *next = text;
     while ((next = strstr(next, seal)) && next[-1] != '\n')
         next++;
     return next ? next : text + strlen(text);
+}
+
+/* Whether the line is the seal of what follows it. */
+static bool is_right_seal(Arena *arena, const char *line, const char *text)
+{
+    enum { CHECK_AT = sizeof seal + HASH_DIGITS, LENGTH_AT = CHECK_AT + HASH_DIGITS + 1 };
+    size_t line_len = (size_t)(text - line), len = line_len > LENGTH_AT ? strtoull(line + LENGTH_AT, NULL, 10) : 0;
+    if (len > (size_t)(next_seal(text) - text))
+        return false;
+    const char *right = tuned_seal(arena, strtoull(line + sizeof seal - 1, NULL, HASH_BASE), (Str){text, (u32)len});
+    return strlen(right) == line_len && strncmp(line, right, line_len) == 0;
 }
 
 /* Overwrites remembered decisions that are not as they were written with a comment. A verdict that is cut short or turned round would be
@@ -236,10 +277,9 @@ static void check_sealed(Reader *reader)
             continue;
         char *text = line + strcspn(line, "\n");
         text += *text == '\n';
-        size_t len = (size_t)(end_of_sealed(text) - text), line_len = (size_t)(text - line);
-        const char *right = tuned_seal(&arena, strtoull(line + sizeof seal - 1, NULL, HASH_DIGITS), (Str){text, (u32)len});
-        if (strlen(right) == line_len && strncmp(line, right, line_len) == 0)
+        if (is_right_seal(&arena, line, text))
             continue;
+        size_t len = (size_t)(next_seal(text) - text);
         diag_at(&reader->diag, DIAG_WARNING, (Span){(u32)(line - reader->text), (u32)(line - reader->text) + (u32)strcspn(line, "\n")},
                 "what follows is not what was remembered: it does not count");
         for (size_t i = 0; i < len; i++)

@@ -10,6 +10,8 @@
  * comments, directives for debuggers, and the numbers in labels and in the names of stack frames. */
 u64 tuned_hash(const Function *fn);
 u64 tuned_hash_text(u32 target_sm, Str text); /* of that text */
+/* Whether the hash of a text holds a number for the name, as for labels and stack frames, which are numbered through a file. */
+bool tuned_numbers(Str name);
 
 /* Continues a hash with text outside of functions. It ignores blanks, comments and what is for debuggers. */
 u64 tuned_hash_rest(u64 hash, Str text);
@@ -24,7 +26,8 @@ const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *f
  * so. One that leaves the function alone counts, otherwise the last one. */
 bool tuned_read(Options *options, const char *path, FILE *messages);
 
-/* The line that stands before remembered decisions: it holds a key and a checksum of the text after it, up to the next such line. */
+/* The line that stands before remembered decisions: it holds a key, and a checksum and the length in bytes of the text
+ * after it. */
 char *tuned_seal(Arena *arena, u64 key, Str text);
 
 #endif

@@ -79,7 +79,9 @@ static u64 price_of(const Function *fn)
     return price;
 }
 
-/* A hash of the module's symbols whose names begin as labels do; of all of the text if the IR does not hold it. */
+static bool numbers_symbol(const Sym *sym) { return tuned_numbers((Str){sym->name->text, sym->name->len}); }
+
+/* A hash of the module's symbols that tuned_hash() would number; of all of the text if the IR does not hold it. */
 static u64 hash_named(const Module *m, const Function *fn)
 {
     u64 hash = FNV_BASIS;
@@ -90,7 +92,7 @@ static u64 hash_named(const Module *m, const Function *fn)
     for_each_block(b, fn)
         for_each_instr(i, b)
             for_each_slot(o, i)
-                if (o->kind == OPND_SYM && !m->syms.v[o->id].owner && m->syms.v[o->id].name->text[0] == '$')
+                if (o->kind == OPND_SYM && !m->syms.v[o->id].owner && numbers_symbol(&m->syms.v[o->id]))
                     hash = fnv_bytes(hash, m->syms.v[o->id].name->text, m->syms.v[o->id].name->len + 1);
     return hash;
 }

@@ -347,7 +347,7 @@ static const char *why_no_gain(Analyses *an, Version *v)
     v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
     if (trips <= FEW_TRIPS)
         return "it runs a few times only";
-    if (loop_is_rest(v->loop) && trips > REST_TRIPS)
+    if (v->loop->nounroll && trips > REST_TRIPS)
         return "it has the pragma nounroll";
     if (v->cost > iteration + saved || (trips < v->cost && saved * trips < v->cost))
         return "the test in front of it would cost more than it saves";
