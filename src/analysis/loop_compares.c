@@ -144,8 +144,9 @@ static bool add_ordered(CompareSearch *search, ReadAt a, ReadAt b, SumCompare c)
             vec_push(search->out, c);
         return one;
     }
-    if (c.cmp == CMP_EQ || c.cmp == CMP_NE || search->left-- == 0)
+    if (c.cmp == CMP_EQ || c.cmp == CMP_NE || search->left == 0)
         return false;
+    search->left--;
     bool below = cmp_is_below(c.cmp);
     const Instr *def = choice_of(search->s, left ? b : a, below == left ? OPC_MIN : OPC_MAX, &c);
     for (u32 k = 1; k <= 2; k++) {

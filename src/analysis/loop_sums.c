@@ -166,8 +166,7 @@ static bool complement_result(LoopSums *s, const Instr *i, u32 bits, LoopSum *su
     return sum->start != 0;
 }
 
-static bool extended_result
-(LoopSums *s, const Instr *i, const Operand *from, LoopSum *sum)
+static bool extended_result(LoopSums *s, const Instr *i, const Operand *from, LoopSum *sum)
 {
     bool is_signed = i->op->sem.op == OPC_CVT && i->op->sem.is_signed;
     if (!loop_sum_of(s, i, from, 32, sum))

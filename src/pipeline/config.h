@@ -16,7 +16,7 @@ typedef VEC(const char *) VecGlob;
 typedef struct Withheld {
     const char *function;
     u32 limit; /* 0: the phases do not run */
-    bool itself; /* they run over what it may call all the same */
+    bool itself; /* and no other function: the phases do run over what it may call */
     bool phase[PHASE_COUNT];
 } Withheld;
 typedef VEC(Withheld) VecWithheld;

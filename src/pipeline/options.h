@@ -45,7 +45,7 @@ typedef struct Options {
     bool strict;          /* unknown words are errors */
     bool warns_unmatched; /* patterns that match no function get a warning: they were meant for this one file */
     PipelineConfig pipeline;
-    u64 said; /* a hash of all options but the name of the output */
+    u64 said; /* a hash of all options except the name of the output */
     int argc; /* the command line as given, for reports */
     char **argv;
     Arena arena; /* holds words from files of options */

@@ -126,7 +126,8 @@ static bool run_and_compare(Runner *runner, Function *fn, Analyses *an)
     original_free(&original);
     return ok;
 }
-/* Sends a large kernel back that gains little. It is as if no phase had run over it. */
+
+/* Reverts a large kernel that gains little, as if no phase had run over it. */
 static void settle_little(Runner *runner, Function *fn)
 {
     const CurrentFunction *current = &runner->current;

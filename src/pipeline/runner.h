@@ -10,7 +10,7 @@
 
 /* Fixed points nest: calls of a phase and the clean-up between them, rounds of the sequence, passes over the module. At
  * most MOST_CALLS calls of phases make a pass over a function, and MOST_PASSES passes a run. A function of more than
- * CALLS_OF instructions gets fewer, so that its cost stays linear, but LEAST_CALLS (3,747 real functions need at most 70). */
+ * CALLS_OF instructions gets fewer, so that its cost stays linear, and at least LEAST_CALLS (3,747 real functions need at most 70). */
 enum { MOST_CALLS = 1000, LEAST_CALLS = 150, CALLS_OF = 1000, MOST_PASSES = 8 };
 
 /* A remark that waits for the end of the function. */

@@ -213,9 +213,9 @@ static const char *why_not_at_ends(Pair *pair, const ProveOptions *options, Aren
         ends.limit = "limit: too many exits";
     for (u32 side = 0; side < 2; side++)
         vec_free(&ends.exits[side]);
-    if (holds || ends.limit)
-        return ends.limit;
-    return "waiting: threads that diverge may wait for one another in front of an exit, where they may not in BEFORE";
+    if (holds)
+        return NULL;
+    return ends.limit ? ends.limit : "waiting: threads that diverge may wait for one another in front of an exit, where they may not in BEFORE";
 }
 
 /* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */

@@ -2,6 +2,7 @@
  * from verdicts about groups, and goes beside these. For --tuned it is comments. */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,12 +75,20 @@ void recall_add(const Guard *guard)
     u64 made, key = guard->unsure ? 0 : key_of(guard);
     if (!key || !hash_text(guard->best.text.path, &made))
         return;
-    const char *text = arena_printf(guard->arena, "%s%016" PRIx64 ":\n", first, made);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    fprintf(out, "%s%016" PRIx64 ":\n", first, made);
     for (u32 i = 0; i < withheld->n; i++)
-        text = arena_printf(guard->arena, "%s%s%s\n", text, alone, withheld->v[i].function);
+        fprintf(out, "%s%s\n", alone, withheld->v[i].function);
     for (u32 i = 0; i < guard->result->held_back.n; i++) {
         const HeldBack *one = &guard->result->held_back.v[i];
-        text = arena_printf(guard->arena, "%s%s%s\t%s\t%s\n", text, because, one->name, one->how, one->why);
+        fprintf(out, "%s%s\t%s\t%s\n", because, one->name, one->how, one->why);
     }
-    cache_put(&guard->cache, key, text);
+    bool whole = !ferror(out);
+    if (fclose(out) == 0 && whole)
+        cache_put(&guard->cache, key, text);
+    free(text);
 }

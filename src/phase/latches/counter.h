@@ -19,8 +19,8 @@
 #include "phase/phase.h"
 #include "transform/miscounted.h"
 
-/* Answers whether the latch's comparison was changed; that of a miscounted loop is not. Uses AN_LOOPS, AN_DOM and AN_SSA, which may be frozen: blocks that
- * were made since stand before loops. Linear in the size of the loop. */
+/* Answers whether the latch's comparison was changed; that of a miscounted loop is not. Uses AN_LOOPS, AN_DOM and AN_SSA, which may
+ * be frozen: blocks that were made since stand before loops. Linear in the size of the loop. */
 bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop, MiscountedLoops *miscounted);
 
 #endif

@@ -63,7 +63,7 @@ Operand preheader_distance(Preheader *t, bool early);
 /* How far the bound is from what the counter begins with, without constants; it may wrap. *least: what it is at least if it does not, and
  * the loop runs so often; 0: that is not known, and nothing is answered. */
 Operand preheader_way(Preheader *t, u32 trips, u64 *least);
-/* The same with constants. */
+/* How far the bound is from what the counter begins with; it may wrap. */
 Operand preheader_whole_way(Preheader *t);
 
 #endif

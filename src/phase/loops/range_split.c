@@ -60,8 +60,8 @@
 enum {
     GUARDS_MAX = 64, /* the most guards that leave a loop */
     ENOUGH = 4,      /* iterations without guards */
-    PAYS_AFTER = 8,  /* iterations that have to save what the test costs; twice as many where loads may go together without guards, */
-    DENSE = 8,       /* which are several, and one in so many instructions */
+    PAYS_AFTER = 8,  /* iterations that have to save what the test costs; twice as many where guards are dense */
+    DENSE = 8,       /* several guards, and one in so many instructions: without them loads may go together */
     STEP_MOST = 256  /* the largest step of a loop from which nothing but checks goes */
 };
 

@@ -115,7 +115,7 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         return RECONVERGE_SAFE;
     an_compute(an, AN_POSTDOM | AN_UNIFORM);
     const Block *old = reconvergence_point(w->gate, d->root);
-    if (p->cases == 0 && reconverge_decided(w->gate, d->root, d->leaves[0].target, old, false) == RECONVERGE_WAIT)
+    if (p->cases == 0 && reconverge_decided(w->gate, d->root, d->leaves[0].target, old, true) == RECONVERGE_WAIT)
         return RECONVERGE_WAIT; /* as for any other branch that is decided, also where an infinite loop would be left */
     ReconvergeLeaf *leaf = arena_array(arena, ReconvergeLeaf, d->leaf_count);
     u32 *at = arena_array(arena, u32, d->leaf_count), n = 0;

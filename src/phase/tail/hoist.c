@@ -457,7 +457,8 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
     ends_loop_test(an_loops(an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
     if (count > SHORT_HEAD && phase_waits(run, KIND_LOOP_HEADS) && loop_of(an_loops(an), b)) {
-        phase_missed_once(run, "CodeNotHoisted", h.branch, "both successors begin with the same %u instructions: -O3 or the guard moves them out of arms in loops", count);
+        phase_missed_once(run, "CodeNotHoisted", h.branch,
+                          "both successors begin with the same %u instructions: -O3 or the guard moves them out of arms in loops", count);
         return false;
     }
     if (!count || !phase_rewrite_at(run, "CodeHoisted", h.branch,

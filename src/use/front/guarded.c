@@ -127,18 +127,30 @@ static const char *take_verdict(Front *front, GuardFiles *files, int status, con
     return trouble;
 }
 
+/* What was left alone, a line each; NULL: there is no memory. */
+static const char *lines_of(Front *front, const GuardResult *result)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    for (u32 i = 0; out && i < result->held_back.n; i++)
+        fputs(line_of(front, &result->held_back.v[i]), out);
+    bool whole = out && !ferror(out);
+    whole = out && fclose(out) == 0 && whole;
+    const char *lines = whole ? arena_copy(&front->arena, text, bytes) : NULL;
+    free(text);
+    return lines;
+}
+
 bool front_recall(Front *front, u64 *made)
 {
     AssembleCommand command = command_of(front);
     GuardResult result;
-    const char *lines = "";
     if (!front->options.guard_by || front->options.guard_search)
         return false;
     front->options.input = front->command.v[front->asked.input];
     bool known = guard_recall(&front->arena, &front->options, &command, &result, made);
-    for (u32 i = 0; i < result.held_back.n; i++)
-        lines = arena_printf(&front->arena, "%s%s", lines, line_of(front, &result.held_back.v[i]));
-    front->log.held_back = lines;
+    front->log.held_back = lines_of(front, &result);
     guard_end(&result);
     return known;
 }
