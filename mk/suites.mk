@@ -116,7 +116,7 @@ report: all tools $(LARGE)
 	@sh tests/report.sh
 
 #: make corpus           build/corpus/report.md: better and worse kernels of CORPUS (a folder, a tarball), for each of PTXASES
-#:                       RECORD=1: also writes src/judge/guard/record.def, by which the guard leaves out questions
+#:                       RECORD=1: also writes src/judge/guard/record.def, by which the guard judges some kernels first
 corpus: all tools
 	@sh tests/corpus.sh
 

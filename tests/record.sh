@@ -1,6 +1,6 @@
 #!/bin/sh
 # What ptxas made of the kernels that each phase changed, of folders of tests/corpus.sh together: src/judge/guard/record.def, by which the
-# guard leaves out questions. usage: tests/record.sh FOLDER...   Such a folder is made with RECORD=1, and with the search for blame.
+# guard judges some kernels first. usage: tests/record.sh FOLDER...   Such a folder is made with RECORD=1, and with the search for blame.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh

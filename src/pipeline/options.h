@@ -25,7 +25,7 @@ typedef struct Options {
     const char *shadow, *cuda;          /* the folders of --install-shadow and --cuda; NULL: not given */
     const char *guard_by;               /* the ptxas of --guard; "": any that is found; NULL: no guard */
     bool guard_off, guard_search;       /* --guard=off, --guard=search */
-    bool guard_all;                     /* --guard=all: also what the record says is at little risk */
+    bool guard_all;                     /* --guard=all: also about large kernels that gain little */
     FunctionCounts *counts;             /* are set after each run that ended well; NULL: nobody asks */
     bool wants_spills;                  /* the guard notes what ptxas spills */
     const char *guard_arch;             /* NULL: the target that the text names */

@@ -85,16 +85,14 @@ static void leave_alone(Guard *guard, u32 group, const GuardVerdict *verdict)
     mem_free(alone);
 }
 
-/* Leaves alone what is known to be worse; whether there was any. Where nothing is known, ptxas is to be asked, unless the
- * record says that there is no risk. Then not even what is remembered counts, so that all builds give the same bytes. */
+/* Leaves alone what is known to be worse; whether there was any. Where nothing is known, ptxas is to be asked. */
 static bool apply_verdicts(Guard *guard, bool *asks)
 {
     bool any = false;
     *asks = false;
     for (u32 g = 0; g < guard->parts.groups; g++) {
-        bool matters = guard->changed[g] && guard->risky[g];
-        const GuardVerdict *verdict = matters ? verdict_find(guard, g) : NULL;
-        guard->asked[g] = matters && !verdict;
+        const GuardVerdict *verdict = guard->changed[g] ? verdict_find(guard, g) : NULL;
+        guard->asked[g] = guard->changed[g] && !verdict;
         *asks |= guard->asked[g];
         if (!verdict || !verdict->why)
             continue;

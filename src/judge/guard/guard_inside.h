@@ -22,7 +22,6 @@ typedef struct Guard {
     Parts parts, made; /* of the original, and of what it is compared with */
     bool *changed;     /* by group of parts */
     bool *asked;       /* by group: ptxas has to be asked about it */
-    bool *risky;       /* by group: ptxas may be asked about it */
     double *chance;    /* by group: of being worse, by the record */
     bool probed;       /* groups that are likely to be worse have been judged by themselves */
     bool *covered;     /* by group: the original that has been assembled last holds it; NULL: none has been */
@@ -66,13 +65,11 @@ void guard_hold_back(Guard *guard, const char *name, const char *how, const char
 
 /* ---- the record (risk.c) ---- */
 
-/* Finds out which of the groups that changed are at risk of being worse. */
+/* Finds out how likely each group is to be worse. */
 void risk_find(Guard *guard);
 /* Finds out which of the groups that are asked about are to be judged before the whole text is assembled, by the price list: those that
  * are so likely to be worse that it would be assembled twice for more. False: none. */
 bool risk_find_probes(const Guard *guard, bool *probed);
-/* Whether the record may say that some are not. */
-bool risk_is_of_record(const Options *options);
 
 /* ---- verdicts (verdict.c) ---- */
 

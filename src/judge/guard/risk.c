@@ -1,4 +1,4 @@
-/* Which kernels ptxas is not asked about: those in which only phases rewrote something whose record is good. The record says how many
+/* Which kernels are judged by themselves, before the whole text is assembled: those that are likely to be worse. The record says how many
  * kernels of the corpora each phase changed, and how many it made worse; `make corpus RECORD=1` writes it. */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -15,8 +15,6 @@ static const struct {
 #include "judge/guard/record.def"
 };
 
-static const double good_chance = 0.01;
-
 /* How many of the kernels that the phase changes are expected to get worse, as if the next one were. All, without a record. */
 static double chance_of(const char *phase)
 {
@@ -27,7 +25,7 @@ static double chance_of(const char *phase)
 }
 
 /* The record is of the phases as they are called by default. */
-bool risk_is_of_record(const Options *options)
+static bool is_of_record(const Options *options)
 {
     const PipelineConfig *config = &options->pipeline;
     return config->level == 2 && !options->phases && !config->tuned.n && !config->ignore_exits &&
@@ -35,39 +33,31 @@ bool risk_is_of_record(const Options *options)
 }
 
 /* Takes a line PHASE NAME. */
-static void take_rewrite(Guard *guard, const char *phase, const char *name, bool *known)
+static void take_rewrite(Guard *guard, const char *phase, const char *name)
 {
     double chance = chance_of(phase);
     for (u32 i = 0; i < guard->parts.part.n; i++)
         if (strcmp(guard->parts.part.v[i].name, name) == 0) {
-            known[i] = true;
             u32 group = guard->parts.part.v[i].group;
-            guard->risky[group] |= chance >= good_chance;
             guard->chance[group] = chance > guard->chance[group] ? chance : guard->chance[group];
         }
 }
 
 void risk_find(Guard *guard)
 {
-    const Parts *parts = &guard->parts;
-    bool *known = arena_array(guard->arena, bool, parts->part.n), of_record = risk_is_of_record(guard->options);
     size_t bytes = 0;
-    char *lines = of_record && guard->rewrites.fd >= 0 ? scratch_read(&guard->rewrites, &bytes) : NULL, *saved = NULL;
-    guard->risky = arena_array(guard->arena, bool, parts->groups);
-    guard->chance = arena_array(guard->arena, double, parts->groups);
+    bool known = guard->rewrites.fd >= 0 && is_of_record(guard->options);
+    char *lines = known ? scratch_read(&guard->rewrites, &bytes) : NULL, *saved = NULL;
+    guard->chance = arena_array(guard->arena, double, guard->parts.groups);
     for (char *line = lines ? strtok_r(lines, "\n", &saved) : NULL; line; line = strtok_r(NULL, "\n", &saved)) {
         char *blank = strchr(line, ' ');
         if (!blank)
             continue;
         *blank = '\0';
-        take_rewrite(guard, line, blank + 1, known);
+        take_rewrite(guard, line, blank + 1);
     }
-    for (u32 i = 0; i < parts->part.n; i++)
-        guard->risky[parts->part.v[i].group] |= !known[i] && guard_is_changed(guard, i);
     free(lines);
 }
-
-/* ---- what is judged before the whole text is assembled ------------------------------------------------------------ */
 
 enum { START_PRICE = 150 /* instructions that ptxas assembles in the time in which it starts */ };
 
@@ -125,5 +115,5 @@ bool risk_find_probes(const Guard *guard, bool *probed)
     for (u32 i = 0; i < best; i++)
         probed[asked[i].group] = true;
     mem_free(asked);
-    return best > 0 && risk_is_of_record(guard->options) && guard->parts.groups > 1 && !parts_are_whole(&guard->parts);
+    return best > 0 && is_of_record(guard->options) && guard->parts.groups > 1 && !parts_are_whole(&guard->parts);
 }
