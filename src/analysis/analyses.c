@@ -86,6 +86,8 @@ void an_compute(Analyses *an, u32 bits)
             analysis_result(an, k, row[k].epoch);
 }
 
+void an_compute_frozen(Analyses *an) { an_compute(an, an->frozen); }
+
 /* The computed analyses that answer for an earlier function, as bits. */
 static u32 outdated(const Analyses *an)
 {
@@ -101,15 +103,13 @@ void *analysis_compute(Analyses *an, AnalysisIndex k)
     bool timed = an->clock && !an->computing;
     double start = timed ? an->clock() : 0;
     limit_poll();
-    /* A result that is not frozen itself must not mix a frozen base, which is out of date, with the function as it is now. */
-    assert(an->frozen >> k & 1 || !(an->frozen & with_bases(row[k].rests) & outdated(an)));
+    /* A frozen base that is out of date must not be mixed with the function as it is now. */
+    assert(!(an->frozen & with_bases(row[k].rests) & outdated(an)));
     forget(an, 1u << k);
     an->computing |= timed;
     cfg_build(an->fn);
     slot->result = row[k].compute(an, &slot->arena);
-    /* A result that rests on an outdated frozen base is outdated too: it must not outlive that base. */
-    bool is_late = an->frozen & with_bases(row[k].rests) & ~an_valid(an);
-    slot->epoch = an->fn->epoch[row[k].epoch] - is_late;
+    slot->epoch = an->fn->epoch[row[k].epoch];
     if (timed) {
         an->seconds += an->clock() - start;
         an->computing = false;

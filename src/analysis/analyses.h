@@ -51,13 +51,17 @@ void analyses_init(Analyses *an, Function *fn);
 void analyses_free(Analyses *an);
 
 /* Until an_thaw() the analyses of `bits`, and those that they rest on, answer for the function as it is now. One that is
- * not up to date answers for the function as it is when it is first asked for. In a function whose analyses take megabytes
- * the others are forgotten. The memory is worth more there than the time to compute some of them again. */
+ * not up to date is computed when it is first asked for. That must be before the first edit if it rests on another one, and
+ * an_compute_frozen() sees to it. In a function whose analyses take megabytes the others are forgotten. The memory is worth
+ * more there than the time to compute some of them again. */
 void an_freeze(Analyses *an, u32 bits);
 /* Those of `bits` are frozen no longer (but for what a frozen one rests on); what is out of date is forgotten. */
 void an_thaw(Analyses *an, u32 bits);
 /* Computes those of `bits` that are neither up to date nor frozen, before an edit that they are not to see. */
 void an_compute(Analyses *an, u32 bits);
+/* Computes all that are frozen. For a phase that asks them between its edits, to be called before the first one: an analysis
+ * of the edited function cannot be made from frozen bases, which know nothing of what the edit has added. */
+void an_compute_frozen(Analyses *an);
 /* The computed analyses that are still true of the function, as bits. */
 u32 an_valid(const Analyses *an);
 

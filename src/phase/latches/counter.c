@@ -209,6 +209,7 @@ bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop, Miscounted
         return false;
     }
     find_own(an, loop, &l);
+    an_compute_frozen(an);
     if (!phase_rewrite_at(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter %s in its latch; it runs %s",
                           l.own ? "that it steps anyway" : "of its own",
                           l.trips == 0

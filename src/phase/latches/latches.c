@@ -52,6 +52,13 @@ static bool is_canonical(const Instr *branch) { return condition_is_plain(branch
 
 /* Removes `.uni`, which keeps ptxas from unrolling on a loop's test. Its promise is not lost: ptxas finds uniform branches
  * itself. */
+/* Whether the rewrite is to be made. The analyses of later tests are of the function as it is before the first one. */
+static bool may_rewrite(Analyses *an, PhaseRun *run, const char *name, const Block *at, const char *what)
+{
+    an_compute_frozen(an);
+    return phase_rewrite(run, name, at, what);
+}
+
 static void drop_uniform_hint(Analyses *an, Instr *branch)
 {
     if (is_uniform_branch(branch))
@@ -72,9 +79,9 @@ static bool canonicalize_combined(Analyses *an, PhaseRun *run, const Loop *loop,
     bool counts = latch_compare_counts(an, loop, both.compare[0]) || latch_compare_counts(an, loop, both.compare[1]);
     if (!counts && both.logic->op->opcode != OPC_OR)
         return false;
-    if (!phase_rewrite(run, "CombinedTestCanonicalized", b,
-                       counts ? "ptxas unrolls a counted loop whose test is an and.pred of comparisons"
-                              : "an and.pred tests sooner than an or.pred"))
+    if (!may_rewrite(an, run, "CombinedTestCanonicalized", b,
+                     counts ? "ptxas unrolls a counted loop whose test is an and.pred of comparisons"
+                            : "an and.pred tests sooner than an or.pred"))
         return false;
     condition_apply_both(an, branch, &both);
     drop_uniform_hint(an, branch);
@@ -105,7 +112,7 @@ static bool canonicalize_exit(Analyses *an, PhaseRun *run, const Loop *loop, Blo
         test_kept(run, "LoopTestKept", branch, "its test is negated");
         return false;
     }
-    if (!phase_rewrite(run, "LoopTestCanonicalized", b, "ptxas unrolls a loop whose test is a plain '@p bra'"))
+    if (!may_rewrite(an, run, "LoopTestCanonicalized", b, "ptxas unrolls a loop whose test is a plain '@p bra'"))
         return false;
     if (!plain)
         condition_apply(an, branch, &how);
@@ -168,7 +175,7 @@ static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b
         test_kept(run, "LatchKept", leave, "its last branch leaves it");
         return false;
     }
-    if (!phase_rewrite(run, "LatchInverted", b, "ptxas unrolls a loop whose latch is '@p bra LOOP'"))
+    if (!may_rewrite(an, run, "LatchInverted", b, "ptxas unrolls a loop whose latch is '@p bra LOOP'"))
         return false;
     condition_apply(an, leave, &how);
     if (!branch_target(leave)) {
@@ -249,8 +256,7 @@ static bool canonicalize_test(Analyses *an, PhaseRun *run, LatchLoops *all, cons
         return false;
     Block *to = branch_target(end);
     bool leads_back = to == loop->header, falls_back = !leads_back && b->fall == loop->header;
-    if (stays(an, loop, to) == stays(an, loop, b->fall) ||
-        (!falls_back && is_canonical(end) && !run->sink->wants_remarks))
+    if (stays(an, loop, to) == stays(an, loop, b->fall) || (!falls_back && is_canonical(end) && !run->sink->wants_remarks))
         return false;
     if (!may_count(loop, b)) {
         phase_missed_once(run, "LoopTestKept", end, "ptxas cannot count this loop by what its test compares");
@@ -268,8 +274,8 @@ static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     LoopCompare distant;
     if (!latch_compare_find(an, loop, &distant) ||
-        !phase_rewrite(run, "ComparisonMoved", distant.compare->block,
-                       "ptxas unrolls a loop whose test stands after the step of its counter"))
+        !may_rewrite(an, run, "ComparisonMoved", distant.compare->block,
+                     "ptxas unrolls a loop whose test stands after the step of its counter"))
         return false;
     instr_remove(distant.compare);
     instr_insert_after(distant.step, distant.compare);

@@ -160,7 +160,7 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
     if (why || !phase_rewrite_at(c->run, "NestedCombined", branch, "combined with the branch before it into one test"))
         return false;
     if (!c->changed)
-        reconverge_prepare(c->n.gate); /* before the first rewrite */
+        an_compute_frozen(c->an);
     c->changed = true;
     return true;
 }

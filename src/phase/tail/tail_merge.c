@@ -319,6 +319,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
         tail_decline(m, "DeclinedLoopArms", tail.kept, "arms of a branch in a loop: -O3 or the guard merges them");
         return;
     }
+    an_compute_frozen(m->an);
     if (!phase_may_rewrite(m->run))
         return;
     phase_passed(m->run, "TailMerged", tail.kept, "%u blocks end with the same %u instruction%s, which are now one block",
