@@ -1,6 +1,7 @@
 #!/bin/sh
 # Is the judge of machine code (src/judge/machine/worse.h) steady? Of each text's kernels an instruction is dropped, two are swapped, a
-# branch is inverted, registers are renamed: the estimate may move by the instruction's share, or 1 %. Of what ptxopt makes of a text
+# branch is inverted, its arms are swapped: the estimate may move by the instruction's share, or 1 %. A block is split by a label, code is
+# moved, registers and scoreboards are renamed: it may move by 1 %. Of what ptxopt makes of a text
 # with several options, no version is worse than another one that is worse than it. The ratio of cycles is the same from both sides, and
 # none accesses global memory 2.5 times as often. (A state machine would whose states are copied: so are its loads.) Then each latency
 # is moved to the ends of what its sources say: of the verdicts over what ptxopt changed at most 1 % may turn.

@@ -2,6 +2,7 @@
  * about latencies, nor on which of two versions comes first.
  *   judge_check metamorph EVERY FILE.cubin...        a line a failure, then `metamorph TRIED FAILED FUNCTIONS`
  *   judge_check both FILE.cubin...                    a line a kernel of two versions that are judged differently from both sides
+ *   judge_check same BEFORE.cubin AFTER.cubin        a line a kernel that is judged to be another, of texts that mean the same
  *   judge_check latencies BEFORE.cubin AFTER.cubin   a line a verdict: `FUNCTION KIND=END WAS IS`, of those that move too
  */
 #include <stdio.h>
@@ -37,20 +38,22 @@ static double share_of(const Unit *unit, const Frequencies *frequencies, Rewrite
     return cycles > 0 ? BARRIERS * frequencies->of[0][block] * cost / cycles : 0;
 }
 
+/* Whether more than where code stands, and what things are called, changes. */
+static bool changes_cost(Rewrite kind) { return kind < SPLIT; }
+
 static void check_rewrite(Counts *counts, const char *file, const Unit *unit, const Frequencies *frequencies, Rewrite kind,
                           size_t at)
 {
     Arena arena = {0};
-    Cubin cubin = {.sm = unit->sm, .count = 1, .latencies = latency_table(unit->sm)};
-    const CubinFunction *function = rewrite(&arena, unit, kind, at);
+    Cubin cubin = {.sm = unit->sm, .count = unit->count, .latencies = latency_table(unit->sm)};
     Unit after;
-    cubin.functions = (CubinFunction *)(uintptr_t)function;
-    if (function && unit_read(&after, &cubin, 0)) {
+    cubin.functions = rewrite(&arena, unit, kind, at);
+    if (cubin.functions && unit_read(&after, &cubin, 0)) {
         Judgement forth, back;
         worse_judge(&forth, unit, &after);
         worse_judge(&back, &after, unit);
         double ratio = forth.moved.cycles[1] / forth.moved.cycles[0], other = back.moved.cycles[0] / back.moved.cycles[1];
-        double share = kind == RENAME ? 0 : share_of(unit, frequencies, kind, at, forth.moved.cycles[0]);
+        double share = changes_cost(kind) ? share_of(unit, frequencies, kind, at, forth.moved.cycles[0]) : 0;
         double most = share > STEADY ? share : STEADY;
         counts->tried[kind]++;
         if (ratio > 1 + most || ratio < 1 - most || other > 1 + most || other < 1 - most) {
@@ -63,6 +66,9 @@ static void check_rewrite(Counts *counts, const char *file, const Unit *unit, co
     arena_free(&arena);
 }
 
+/* One of `every`, whatever the distance of what stands in a row. */
+static bool is_drawn(size_t at, size_t every) { return at * 2654435761u / 65536 % every == 0; }
+
 static void check_unit(Counts *counts, const char *file, const Unit *unit, size_t every)
 {
     Arena arena = {0};
@@ -71,13 +77,19 @@ static void check_unit(Counts *counts, const char *file, const Unit *unit, size_
     size_t count = unit->code[0].count;
     counts->functions++;
     check_rewrite(counts, file, unit, &frequencies, RENAME, 0);
+    check_rewrite(counts, file, unit, &frequencies, BOARDS, 0);
     for (size_t at = 0; at < count; at++) {
         bool branches = unit->code[0].instrs[at].class == SASS_BRA;
-        if (branches && at * 2654435761u / 65536 % (every / 8 + 1) == 0)
-            check_rewrite(counts, file, unit, &frequencies, INVERT, at);
+        bool starts = at && sass_ends_block(&unit->code[0].instrs[at - 1]);
+        for (Rewrite kind = INVERT; branches && kind <= ARMS && is_drawn(at, every / 8 + 1); kind++)
+            check_rewrite(counts, file, unit, &frequencies, kind, at);
+        if (starts && is_drawn(at, every / 8 + 1))
+            check_rewrite(counts, file, unit, &frequencies, MOVE, at);
         bool waits_for_all = unit->code[0].instrs[at].class == SASS_BAR; /* how long, it alone says */
         for (Rewrite kind = waits_for_all ? SWAP : DROP; kind <= SWAP && at % every == every / 2; kind++)
             check_rewrite(counts, file, unit, &frequencies, kind, at);
+        if (at % every == 0)
+            check_rewrite(counts, file, unit, &frequencies, SPLIT, at);
     }
     arena_free(&arena);
 }
@@ -209,7 +221,24 @@ static void check_both(Counts *counts, const char *files, const Unit *a, const U
            ratio, other);
 }
 
-static void check_file_pair(Counts *counts, const char *old, const char *new)
+/* Neither version takes longer, by what nobody notices. */
+static void check_same(Counts *counts, const char *files, const Unit *a, const Unit *b)
+{
+    Judgement forth;
+    worse_judge(&forth, a, b);
+    double ratio = forth.moved.cycles[1] / forth.moved.cycles[0];
+    counts->functions++;
+    if (!forth.worse && ratio <= 1 + STEADY && ratio >= 1 - STEADY)
+        return;
+    Arena arena = {0};
+    counts->failed++;
+    printf("fail %s: %s: %s%s\n", files, a->function->name, forth.worse ? "worse: " : "", worse_describe(&arena, &forth));
+    arena_free(&arena);
+}
+
+typedef void PairCheck(Counts *counts, const char *files, const Unit *a, const Unit *b);
+
+static void check_file_pair(Counts *counts, const char *old, const char *new, PairCheck *check)
 {
     Cubin before, after;
     char files[4096];
@@ -228,7 +257,7 @@ static void check_file_pair(Counts *counts, const char *old, const char *new)
                 continue;
             if (unit_read(&b, &after, k)) {
                 if (!unit_same_code(&a, &b))
-                    check_both(counts, files, &a, &b);
+                    check(counts, files, &a, &b);
                 unit_free(&b);
             }
             unit_free(&a);
@@ -237,12 +266,20 @@ static void check_file_pair(Counts *counts, const char *old, const char *new)
     cubin_close(&after);
 }
 
+static int same(const char *old, const char *new)
+{
+    Counts counts = {{0}, 0, 0};
+    check_file_pair(&counts, old, new, check_same);
+    printf("same: %lu functions with other code, %lu failed\n", counts.functions, counts.failed);
+    return counts.failed > 0;
+}
+
 static int both_ways(int count, char **files)
 {
     Counts counts = {{0}, 0, 0};
     for (int i = 0; i < count; i++)
         for (int k = i + 1; k < count; k++)
-            check_file_pair(&counts, files[i], files[k]);
+            check_file_pair(&counts, files[i], files[k], check_both);
     printf("both: %lu functions, %lu failed\n", counts.functions, counts.failed);
     return counts.failed > 0;
 }
@@ -253,9 +290,12 @@ int main(int argc, char **argv)
         return metamorph(strtoul(argv[2], NULL, 10), argc - 3, argv + 3);
     if (argc > 2 && strcmp(argv[1], "both") == 0)
         return both_ways(argc - 2, argv + 2);
+    if (argc == 4 && strcmp(argv[1], "same") == 0)
+        return same(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "latencies") == 0)
         return latencies(argv[2], argv[3]);
-    fputs("usage: judge_check metamorph EVERY FILE.cubin... | both FILE.cubin... | latencies BEFORE.cubin AFTER.cubin\n",
+    fputs("usage: judge_check metamorph EVERY FILE.cubin... | both FILE.cubin... | same BEFORE.cubin AFTER.cubin | "
+          "latencies BEFORE.cubin AFTER.cubin\n",
           stderr);
     return 2;
 }

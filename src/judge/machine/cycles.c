@@ -14,10 +14,10 @@ static void begin_wait(Pending *ready, unsigned board, unsigned until)
 }
 
 /* Runs a block: from what is pending at its start to what is at its end. */
-static unsigned run_block(const SassCode *code, const Latencies *latencies, const SassBlock *block, Pending *ready)
+static void run_block(const SassCode *code, const Latencies *latencies, SassBlock *block, Pending *ready)
 {
     const unsigned *cycles = latencies->cycles;
-    unsigned clock = 0;
+    unsigned clock = 0, barrier = 0;
     for (size_t i = block->first; i <= block->last; i++) {
         const SassInstr *instr = &code->instrs[i];
         for (unsigned b = 0; b < SCOREBOARDS; b++)
@@ -28,10 +28,13 @@ static unsigned run_block(const SassCode *code, const Latencies *latencies, cons
             begin_wait(ready, instr->schedule.operands, clock + cycles[LATENCY_OPERANDS]);
         }
         clock += sass_issue_cycles(instr, latencies);
+        if (sass_is_barrier(instr))
+            barrier = clock;
     }
     for (unsigned b = 0; b < SCOREBOARDS; b++)
         ready->cycles[b] = ready->cycles[b] > clock ? ready->cycles[b] - clock : 0;
-    return clock;
+    block->cycles = clock;
+    block->tail = clock - barrier;
 }
 
 /* ---- what runs between two blocks --------------------------------------------------------------------------------- */
@@ -98,7 +101,8 @@ static unsigned cycles_between(const SassCode *code, int from, int to, bool reve
     mark_paths_from(code, &around, end->order, around.from_end);
     for (int i = around.first; i < around.last; i++) {
         const SassBlock *block = &code->blocks[code->by_order[i]];
-        if (code->instrs[block->last].class != SASS_CALL && runs_between(&around, i, start, end->order, reversed) &&
+        bool calls = code->instrs[code->blocks[block->line_end].last].class == SASS_CALL;
+        if (!calls && runs_between(&around, i, start, end->order, reversed) &&
             sass_is_dominated(code, code->by_order[i], end->dominator))
             cycles += block->cycles;
     }
@@ -143,7 +147,7 @@ static void run_all(SassCode *code, const Latencies *latencies, bool reversed)
         int index = code->by_order[step % code->reachable];
         bool is_first = step < PASSES / 2 * code->reachable;
         Pending ready = pending_at(code, index, end, is_first, reversed);
-        code->blocks[index].cycles = run_block(code, latencies, &code->blocks[index], &ready);
+        run_block(code, latencies, &code->blocks[index], &ready);
         if (is_first)
             code->blocks[index].once = code->blocks[index].cycles;
         end[index] = ready;
@@ -164,6 +168,7 @@ void sass_count_cycles(SassCode *code, const Latencies *latencies)
     run_all(code, latencies, true);
     for (int b = 0; b < code->block_count; b++) {
         code->blocks[b].cycles = (code->blocks[b].cycles + forth[b].cycles + 1) / 2;
+        code->blocks[b].tail = (code->blocks[b].tail + forth[b].tail + 1) / 2;
         code->blocks[b].once = (code->blocks[b].once + forth[b].once + 1) / 2;
     }
     arena_free(&arena);

@@ -270,6 +270,25 @@ static void order_blocks(SassGraph *graph)
     vec_free(&to);
 }
 
+/* Nobody branches into a straight line or out of it: its blocks run equally often, wherever labels divide it. */
+static int line_end(const SassCode *code, int index)
+{
+    const SassBlock *block = &code->blocks[index];
+    int next = block->out.n == 1 ? block->out.v[0] : NONE;
+    if (next == NONE || code->instrs[block->last].class == SASS_CALL || code->blocks[next].in.n > 1 ||
+        code->blocks[next].order <= block->order)
+        return index;
+    return code->blocks[next].line_end;
+}
+
+static void find_lines(SassCode *code)
+{
+    for (int b = 0; b < code->block_count; b++)
+        code->blocks[b].line_end = b;
+    for (int i = code->reachable; i-- > 0;)
+        code->blocks[code->by_order[i]].line_end = line_end(code, code->by_order[i]);
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void drop_padding(SassCode *code)
@@ -291,6 +310,7 @@ static bool read_flow(SassCode *code, const CubinFunction *function, const Laten
     bool good = add_barrier_edges(&graph);
     if (good) {
         order_blocks(&graph);
+        find_lines(code);
         sass_count_cycles(code, latencies);
         sass_add_barrier_waits(code);
         sass_find_loops(code);

@@ -21,8 +21,10 @@ typedef struct SassBlock {
     int order;       /* reverse post-order number, SASS_NONE when unreachable */
     int dominator;   /* immediate; itself for the entry */
     int loop;        /* innermost that holds it, SASS_NONE */
+    int line_end;    /* block with the next call, or else the last one, of the straight line that begins here */
     unsigned cycles; /* from its first issue to the end of its last: stalls, and waits for what is pending on any path */
     unsigned once;   /* the same in the first iteration of its loop, which may wait for what is pending before that */
+    unsigned tail;   /* of `cycles`, those after its last barrier; all where it has none */
     unsigned wait;   /* those of both for the slowest warp at a barrier */
 } SassBlock;
 

@@ -56,6 +56,12 @@ unsigned sass_issue_cycles(const SassInstr *instr, const Latencies *latencies);
 /* It only directs control: what is left of a block without it is what the block does. */
 bool sass_is_control(const SassInstr *instr);
 
+/* A barrier of the block or the cluster. */
+static inline bool sass_is_barrier(const SassInstr *instr)
+{
+    return instr->class == SASS_BAR || instr->class == SASS_CLUSTER_BAR;
+}
+
 /* True where control never continues with the next instruction. */
 bool sass_ends_block(const SassInstr *instr);
 

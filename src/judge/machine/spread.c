@@ -24,7 +24,7 @@ typedef struct Spread {
 static bool has_barrier(const SassCode *code, const SassBlock *block)
 {
     for (size_t i = block->first; i <= block->last; i++)
-        if (code->instrs[i].class == SASS_BAR || code->instrs[i].class == SASS_CLUSTER_BAR)
+        if (sass_is_barrier(&code->instrs[i]))
             return true;
     return false;
 }
@@ -108,7 +108,8 @@ void sass_barrier_waits(const SassCode *code, const double *rounds, unsigned *wa
             s.entry[block->loop] = at;
         if (has_barrier(code, block)) {
             wait[index] = step >= code->reachable && at.variance > 0 ? (unsigned)(SLOWEST * sqrt(at.variance) + 0.5) : 0;
-            at.mean = at.variance = cycles = 0;
+            at.mean = at.variance = 0;
+            cycles = block->tail;
             at.since = block->order;
         }
         s.end[index] = (Arrival){share, at.mean + cycles, at.variance, at.since};

@@ -178,7 +178,8 @@ Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *i
         bool *cold = arena_array(arena, bool, code->block_count);
         frequencies.of[p] = arena_array(arena, double, code->block_count);
         for (int b = 0; b < code->block_count; b++) {
-            size_t called = called_part(unit, &code->instrs[code->blocks[b].last]);
+            const SassBlock *end = &code->blocks[code->blocks[b].line_end];
+            size_t called = called_part(unit, &code->instrs[end->last]);
             cold[b] = called < unit->count && is_slow_path(unit->parts[called]);
         }
         frequencies.wait[p] = arena_array(arena, unsigned, code->block_count);
