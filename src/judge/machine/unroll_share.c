@@ -1,6 +1,6 @@
 #include "judge/machine/unroll_inside.h"
 
-enum { MOST_COPIES = 1024 };
+enum { MOST_COPIES = 1024, STEP_AND_TEST = 2 };
 
 static unsigned count_made_of(const Side *side, int loop)
 {
@@ -47,18 +47,18 @@ static const Work *same_place(const Side *side, const Side *other, size_t place,
 
 /* What all loops that are gone at one place do in an iteration. */
 typedef struct Gone {
-    unsigned kept[SASS_OPERATIONS], instructions;
+    unsigned kept[SASS_OPERATIONS], size; /* size: without the step and the test of the loops themselves */
 } Gone;
 
 static void add_gone(Gone *gone, const Work *work)
 {
     for (int o = 0; o < SASS_OPERATIONS; o++)
         gone->kept[o] += work->kept[o];
-    gone->instructions += work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
+    gone->size += work->size > STEP_AND_TEST ? work->size - STEP_AND_TEST : 1;
 }
 
 /* How many copies of the loop the other version has, if all that are gone at its place have as many. What every copy keeps is counted
- * or, if there is nothing of the kind, all instructions. */
+ * or, if there is nothing of the kind, all instructions that do more than direct control. */
 static double copies_of(const Side *side, const Side *other, size_t loop, const Gone *gone)
 {
     double times, more = 0, body = 0;
@@ -71,7 +71,7 @@ static double copies_of(const Side *side, const Side *other, size_t loop, const 
         }
     if (body == 0) {
         more = there->size - times * here->size;
-        body = gone->instructions;
+        body = gone->size;
     }
     return more / (times * body);
 }
