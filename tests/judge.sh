@@ -3,7 +3,8 @@
 # branch is inverted, its arms are swapped: the estimate may move by the instruction's share, or 1 %. A block is split by a label, code is
 # moved, registers and scoreboards are renamed: it may move by 1 %. Of what ptxopt makes of a text
 # with several options, no version is worse than another one that is worse than it. The ratio of cycles is the same from both sides, and
-# none accesses global memory 2.5 times as often. (A state machine would whose states are copied: so are its loads.) Then each latency
+# none accesses global memory 2.5 times as often. (A state machine would whose states are copied: so are its loads.) A text with other
+# names, comments, positions, functions nobody calls and kernels in another order is the same to the judge. Then each latency
 # is moved to the ends of what its sources say: of the verdicts over what ptxopt changed at most 1 % may turn.
 # usage: tests/judge.sh. The texts are the examples, for sm_80 and sm_90; JUDGE_CORPUS=FOLDER: all of that folder, each for its own
 # target (sm_80 where that is older). JUDGE_EVERY=N: one of N instructions is rewritten (examples: 8, a folder: 1).
@@ -35,6 +36,20 @@ both_ways()
     said="$said$("$BUILD/judge_check" both $(printf '%s\n' "$@" | sort -u) | grep '^fail ')"
 }
 
+# same_text FILE NAME CUBIN: adds to what is said where a text that means the same is judged to be another one. ptxas makes the same
+# code of both, up to what stands where: labels are not among the ways (tests/judge/same.awk), as it unrolls loops by them.
+same_text()
+{
+    out=$WORK/$2.same
+    awk -f tests/judge/same.awk "$1" >"$out"
+    if other=$(assemble "$out" "$target"); then
+        said="$said$("$BUILD/judge_check" same "$3" "$other" | grep '^fail ')"
+    else
+        said="${said}fail $1: ptxas refuses the same text: $(head -1 "$other")"
+    fi
+    rm -f "$out"
+}
+
 # one_case FILE TARGET
 one_case()
 {
@@ -48,6 +63,7 @@ one_case()
         "$BUILD/judge_check" latencies "$cubin" "$new" >"$WORK/$name.moved"
     fi
     both_ways "$1" "$name" "$cubin" "${new:-}"
+    same_text "$1" "$name" "$cubin"
     rm -f "$WORK/$name"
     if [ -z "$said" ]; then echo "pass $1 $target"; else printf 'fail %s %s: not steady\n%s\n' "$1" "$target" "$said" | cut -c1-300; fi
 }

@@ -221,7 +221,7 @@ static void check_both(Counts *counts, const char *files, const Unit *a, const U
            ratio, other);
 }
 
-/* Neither version takes longer, by what nobody notices. */
+/* The code of two texts that mean the same. */
 static void check_same(Counts *counts, const char *files, const Unit *a, const Unit *b)
 {
     Judgement forth;
