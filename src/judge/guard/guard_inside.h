@@ -30,7 +30,6 @@ typedef struct Guard {
     Scratch rewrites;  /* lines PHASE NAME: what was rewritten in the best text; not open: not known */
     Cache cache;
     u64 context; /* hash of what is the same for all verdicts of a run */
-    u64 rest;    /* parts_hash_rest() of the original; 0: it is not known yet */
     bool unsure; /* some verdict is not to be remembered */
     VEC(GuardVerdict) verdicts;
 } Guard;

@@ -1,7 +1,7 @@
 /* Verdicts about groups of functions: from this run, or remembered from another. A verdict depends on what ptxas has been
  * given and on the judge, and its key is a hash of both. The hash is of the functions before and after, what the module
- * says beside functions, ptxas and its options, and this program. Remembered verdicts have the form of decisions of --tune
- * (pipeline/tuned.h). */
+ * says beside functions without global variables that they do not name, ptxas and its options, and this program. Remembered
+ * verdicts have the form of decisions of --tune (pipeline/tuned.h). */
 #define _GNU_SOURCE
 #include "judge/guard/guard_inside.h"
 
@@ -146,10 +146,23 @@ static const char *tuned_words(Guard *guard, u32 part)
     return tuned ? tuned->words : NULL;
 }
 
+/* The hash of what the module says beside functions, as those of the group see it. */
+static u64 hash_rest(Guard *guard, u32 group)
+{
+    bool *named = mem_zalloc(guard->parts.variables.n + 1);
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        if (guard->parts.part.v[i].group == group) {
+            parts_mark_named(&guard->parts, guard->parts.part.v[i].body, named);
+            parts_mark_named(&guard->parts, guard->made.part.v[i].body, named);
+        }
+    u64 hash = parts_hash_rest(&guard->parts, named);
+    mem_free(named);
+    return hash;
+}
+
 static u64 key_of(Guard *guard, u32 group)
 {
-    guard->rest = guard->rest ? guard->rest : parts_hash_rest(&guard->parts);
-    u64 key = hash_number(guard->context, guard->rest);
+    u64 key = hash_number(guard->context, hash_rest(guard, group));
     for (u32 i = 0; i < guard->parts.part.n; i++) {
         const Part *old = &guard->parts.part.v[i], *new = &guard->made.part.v[i];
         if (old->group != group)

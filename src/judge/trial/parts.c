@@ -120,10 +120,10 @@ static void find_variables(Parts *parts, const Module *m)
     for (u32 i = 1; i < m->syms.n; i++) {
         const Sym *sym = &m->syms.v[i];
         if (sym->kind != SYM_VAR || sym->owner || sym->space != SPACE_GLOBAL || sym->escapes ||
-            sym->text.end - sym->text.beg < LONG_DECLARATION || shares_declaration(m, i))
+            !type_bits(sym->type) || shares_declaration(m, i))
             continue;
         const char *name = arena_copy(&parts->arena, sym->name->text, sym->name->len);
-        vec_push(&parts->variables, ((PartVariable){name, span_str(m, sym->text)}));
+        vec_push(&parts->variables, ((PartVariable){.name = name, .text = span_str(m, sym->text)}));
     }
 }
 
@@ -175,6 +175,7 @@ void parts_free(Parts *parts)
     vec_free(&parts->part);
     vec_free(&parts->variables);
     vec_free(&parts->calls);
+    fnvmap_free(&parts->names);
     arena_free(&parts->arena);
     source_free(&parts->text);
 }
@@ -238,20 +239,11 @@ static u32 count_name(Str text, const char *name)
     return count;
 }
 
-/* The text between the bodies before part i and of it; i may be the number of parts. */
-static Str text_before(const Parts *parts, u32 i)
+Str parts_text_before(const Parts *parts, u32 i)
 {
     const char *from = i ? parts->part.v[i - 1].body.p + parts->part.v[i - 1].body.len : parts->text.p;
     const char *end = i < parts->part.n ? parts->part.v[i].body.p : parts->text.p + parts->text.len;
     return (Str){from, (u32)(end - from)};
-}
-
-u64 parts_hash_rest(const Parts *parts)
-{
-    u64 hash = FNV_BASIS;
-    for (u32 i = 0; i <= parts->part.n; i++)
-        hash = tuned_hash_rest(hash, text_before(parts, i));
-    return hash;
 }
 
 /* Whether anything but its own declaration names the variable. */
@@ -259,31 +251,31 @@ static bool is_named(const Parts *parts, const Str *bodies, const PartVariable *
 {
     u32 count = 0;
     for (u32 i = 0; i <= parts->part.n && count < 2; i++) {
-        count += count_name(text_before(parts, i), variable->name);
+        count += count_name(parts_text_before(parts, i), variable->name);
         count += i < parts->part.n && bodies[i].p && count_name(bodies[i], variable->name) ? 2 : 0;
     }
     return count > 1;
 }
 
-/* By variable: whether it is left out. */
+/* By variable: whether it is left out, which pays for a long one: a library may bring megabytes of tables that few kernels read. */
 static bool *find_unnamed(const Parts *parts, const Str *bodies)
 {
     bool *unnamed = mem_zalloc(parts->variables.n + 1), trimmed = false;
     for (u32 i = 0; i < parts->part.n; i++)
         trimmed |= !bodies[i].p;
     for (u32 i = 0; i < parts->variables.n && trimmed; i++)
-        unnamed[i] = !is_named(parts, bodies, &parts->variables.v[i]);
+        unnamed[i] = parts->variables.v[i].text.len >= LONG_DECLARATION && !is_named(parts, bodies, &parts->variables.v[i]);
     return unnamed;
 }
 
-/* Writes text from between bodies. Variables stand there in the order of their numbers. */
-static bool write_rest(const Parts *parts, const bool *unnamed, Str rest, Scratch *to)
+/* Writes text from between bodies. Variables stand there in the order of their numbers, the first one from here on is `*next`. */
+static bool write_rest(const Parts *parts, const bool *unnamed, Str rest, u32 *next, Scratch *to)
 {
     const char *from = rest.p, *end = rest.p + rest.len;
     bool good = true;
-    for (u32 i = 0; i < parts->variables.n && good; i++) {
-        Str text = parts->variables.v[i].text;
-        if (!unnamed[i] || text.p < from || text.p >= end)
+    for (; *next < parts->variables.n && parts->variables.v[*next].text.p < end && good; ++*next) {
+        Str text = parts->variables.v[*next].text;
+        if (!unnamed[*next])
             continue;
         good = scratch_write(to, from, (size_t)(text.p - from));
         from = text.p + text.len;
@@ -300,8 +292,9 @@ static bool write_nothing(const Part *part, Scratch *to)
 bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
 {
     bool *unnamed = find_unnamed(parts, bodies), good = scratch_open(to);
+    u32 next = 0;
     for (u32 i = 0; i <= parts->part.n && good; i++) {
-        good = write_rest(parts, unnamed, text_before(parts, i), to);
+        good = write_rest(parts, unnamed, parts_text_before(parts, i), &next, to);
         if (i == parts->part.n)
             break;
         good = good && (bodies[i].p ? scratch_write(to, bodies[i].p, bodies[i].len) : write_nothing(&parts->part.v[i], to));

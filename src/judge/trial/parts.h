@@ -3,6 +3,7 @@
 #ifndef PTXOPT_JUDGE_TRIAL_PARTS_H
 #define PTXOPT_JUDGE_TRIAL_PARTS_H
 
+#include "base/fnvmap.h"
 #include "base/vec.h"
 #include "judge/ptxas/scratch.h"
 
@@ -23,10 +24,12 @@ typedef struct PartCall {
     u32 caller, callee;
 } PartCall;
 
-/* A global variable with a long initializer: a library may bring megabytes of tables that few kernels read. */
+/* A global variable that has a declaration of its own. */
 typedef struct PartVariable {
     const char *name;
-    Str text; /* its declaration */
+    Str text;    /* its declaration */
+    bool is_own; /* only functions name it, and it names nothing: what does not name it is the same without it */
+    u64 hash;    /* of that, and of where it stands in the rest; parts_hash_rest() sets it */
 } PartVariable;
 
 typedef struct Parts {
@@ -36,14 +39,24 @@ typedef struct Parts {
     VEC(PartVariable) variables;
     VEC(PartCall) calls;
     u32 groups, sm;
+    u64 rest;                   /* parts_hash_rest() without variables that are their own; 0: it is not known yet */
+    FnvMap names;               /* by hash of a name: the number of the variable from 1 */
+    bool begins[UINT8_MAX + 1]; /* by character: some of these names begin with it */
 } Parts;
 
 /* False where it cannot be read, or is no PTX: to be freed all the same. */
 bool parts_read(Parts *parts, const char *path);
 void parts_free(Parts *parts);
 
-u64 parts_hash(Parts *parts, u32 part);  /* tuned_hash() of it */
-u64 parts_hash_rest(const Parts *parts); /* of the text outside of functions */
+u64 parts_hash(Parts *parts, u32 part); /* tuned_hash() of it */
+
+/* The text between the bodies before part i and of it; i may be the number of parts. */
+Str parts_text_before(const Parts *parts, u32 i);
+
+/* The hash of the text outside of functions, as functions see it that name variables marked in `named`. By variable: parts_mark_named()
+ * marks what a body names, and possibly more. */
+u64 parts_hash_rest(Parts *parts, const bool *named);
+void parts_mark_named(Parts *parts, Str body, bool *named);
 
 /* Whether no body can be left out: sections of debug data point into them. */
 bool parts_are_whole(const Parts *parts);
