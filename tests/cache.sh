@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
-STRIDES=$(pwd)/examples/strides.nvcc.ptx
+STRIDES=$(pwd)/examples/strides.nvcc.ptx SPILLS=$(pwd)/tests/guard/spills.ptx
 WORK=$BUILD/work/cache
 unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD PTXOPT_CACHE PTXOPT_CACHE_SIZE XDG_CACHE_HOME CUDA_HOME CUDA_PATH MAKEFLAGS
 rm -rf "$WORK"
@@ -65,6 +65,14 @@ else
     case_ 'ptxopt --guard as well, with the same notes' 'exits 0 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o a; mv said first; runs 2
         exits 0 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o b; cmp said first; says "slow. is left alone"; runs 0; cmp a b'
     case_ '--guard=search asks each time' 'build slow.ptx a --guard=search; [ -s calls ]; rm calls; build slow.ptx b --guard=search; [ "$(wc -l <calls)" -gt 1 ]; cmp a b; [ ! -e c ]'
+
+    case_ 'what the log says of ptxas is of what is delivered, whatever is remembered' 'sed "/entry slow/,/^}/ s/^    setp.lt.u32 %p1/    mov.u32 %r6, 0;\nNEXT:\n    .pragma \"nounroll\";\n    ld.global.f32 %f2, [%rd3];\n    add.f32 %f1, %f1, %f2;\n    add.s32 %r6, %r6, %r1;\n    setp.lt.s32 %p2, %r6, %r2;\n    @%p2 bra NEXT;\n&/" slow.ptx >a.ptx; sed "1,/^.address_size/d" "$SPILLS" >>a.ptx
+        ask() { rm -f log calls; timeout 100 ./ptxopt-ptxas --phases=$1 -- ./ptxas -arch=sm_80 a.ptx -o o; sed "s/.*\"advice\": \(.[^]]*\).*/\1/" log; }; alike() { ask $1 >first; runs 3; ask $1 >b; runs 1; cmp first b; forget_texts; ask $1 >b; runs 1; cmp first b; forget_texts; rm "$(of_slow)"; ask $1 >b; cmp first b; PTXOPT_CACHE=off ask $1 >b; runs 3; cmp first b; }
+        alike barrier-elim,stride-unroll,slow-division; grep -q "reverted.: ..\"function\": \"slow\"" log; grep -q "Spilled\", \"function\": \"spilly" first; grep -q "BlockSizeUnknown\", \"function\": \"slow" first; not grep LoopNotCounted first; [ "$(grep -o Spilled first | wc -l)" = 1 ]
+        ask stride-unroll >first; grep -q "LoopNotCounted\", \"function\": \"slow" first; rm -r c; ask stride-unroll,slow-division >first; grep -q "result\": \"unchanged\".*reverted" log; ask stride-unroll,slow-division >b; cmp first b; runs 1'
+    case_ 'and so are remarks and explanations' 'cat "$SPILLS" >a.ptx; sed "1,/^.address_size/d" slow.ptx >>a.ptx; for n in 1 2 3; do timeout 100 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division --explain --remarks=r$n a.ptx >e$n; cmp e1 e$n; cmp r1 r$n; [ $n = 1 ] || forget_texts; done; grep -q "Name: *Spilled" r1; grep -q "ptxas spills" e1'
+    case_ 'without a folder for temporary files nothing is remembered' 'cold; better good; for t in /nowhere "$PWD/slow.ptx"; do TMPDIR=$t build slow.ptx a; PTXOPT_CACHE=off TMPDIR=$t build slow.ptx b; cmp a b; grep -q "no temporary folder" log; rm calls; (export TMPDIR=$t; better a); (export TMPDIR=$t PTXOPT_CACHE=off; better b); cmp a b; not cmp -s a good; rm log calls
+        not env TMPDIR=$t PTXOPT=strict timeout 60 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o x; rm -f log; done; rm -f calls log; warm'
 
     # ---- what a verdict depends on --------------------------------------------------------------------------------
     case_ 'blanks, comments, line numbers, labels and other files' 'cold; sed "s/^END:/END: \\/\\/ more/; s/    mov/\tmov/" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; build other.ptx a; runs 1

@@ -10,6 +10,7 @@
 #include "check/proof/proof.h"
 #include "judge/guard/guard_inside.h"
 #include "judge/ptxas/child.h"
+#include "judge/ptxas/folder.h"
 #include "pipeline/advice.h"
 
 enum { MOST_ROUNDS = 12, MOST_REVERTS = 2 /* of parts of a group, before all of it */ };
@@ -137,28 +138,6 @@ static void judge_group(Guard *guard, u32 group)
     verdict_add(guard, group, any ? why : NULL, is_complete(guard, group));
 }
 
-/* What is worse will be delivered as it was. */
-static u64 spilled_bytes(const Guard *guard, const char *name)
-{
-    Judgement j;
-    int group = guard_group_of(guard, name);
-    const Cubin *best = &guard->best.cubin, *before = group >= 0 && guard->asked[group] ? &guard->original.cubin : best;
-    return worse_judge_function(&j, before, best, name) ? j.moved.spilled[j.worse ? 0 : 1] : 0;
-}
-
-static void note_spills(Guard *guard)
-{
-    const Cubin *cubin = &guard->best.cubin;
-    vec_clear(&guard->result->spills);
-    for (size_t i = 0; i < cubin->count; i++) {
-        const char *name = cubin->functions[i].name;
-        u64 bytes = cubin->functions[i].inner ? 0 : spilled_bytes(guard, name);
-        if (bytes)
-            vec_push(&guard->result->spills, ((Spilled){arena_copy(guard->arena, name, strlen(name)), bytes,
-                                                        advice_of_spill(guard->arena, bytes, false)}));
-    }
-}
-
 /* Whether the machine code is of another module: of kernels that this one does not have. */
 static bool is_of_another(const Guard *guard, const Cubin *cubin)
 {
@@ -215,8 +194,6 @@ static const char *ask_prepared(Guard *guard)
     for (u32 g = 0; g < guard->parts.groups && !trouble; g++)
         if (guard->asked[g])
             judge_group(guard, g);
-    if (!trouble && guard->options->wants_spills)
-        note_spills(guard);
     return trouble;
 }
 
@@ -353,6 +330,43 @@ static const char *run(Guard *guard)
     return trouble || !guard->delivery || make_best(guard) ? trouble : guard_no_text;
 }
 
+/* ---- what is spilled ---------------------------------------------------------------------------------------------- */
+
+static void add_spill(Arena *arena, const Cubin *cubin, size_t function, VecSpilled *spills)
+{
+    Unit unit;
+    if (cubin->functions[function].inner || !unit_read(&unit, cubin, function))
+        return;
+    const char *name = cubin->functions[function].name;
+    u64 bytes = unit.spilled_stores + unit.spilled_loads;
+    if (bytes)
+        vec_push(spills, ((Spilled){arena_copy(arena, name, strlen(name)), bytes, advice_of_spill(arena, bytes, false)}));
+    unit_free(&unit);
+}
+
+void guard_find_spills(Arena *arena, const char *path, VecSpilled *spills)
+{
+    Cubin cubin;
+    if (cubin_open(&cubin, path))
+        return;
+    for (size_t i = 0; i < cubin.count; i++)
+        add_spill(arena, &cubin, i, spills);
+    cubin_close(&cubin);
+}
+
+/* Assembles the text that is decided on: what is said of it must not depend on what had to be asked. */
+static void note_spills(Guard *guard)
+{
+    Trial *const best = &guard->best;
+    if (!make_best(guard) || text_equals_file(&best->text, guard->options->input))
+        return;
+    trials_assemble(&guard->assembler, &best, 1);
+    if (trial_assembled(best))
+        guard_find_spills(guard->arena, best->path, &guard->result->spills);
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------------------------- */
+
 GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, GuardDelivery *delivery)
 {
     GuardResult result = {.trouble = NULL};
@@ -375,6 +389,8 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
         leave_all_alone(&guard);
     else if (delivery)
         deliver(&guard);
+    else if (options->wants_spills)
+        note_spills(&guard);
     trial_end(&guard.original);
     forget_best(&guard);
     assembler_end(&guard.assembler);
@@ -391,6 +407,9 @@ bool guard_recall(Arena *arena, Options *options, const AssembleCommand *command
 {
     *result = (GuardResult){.trouble = NULL};
     Guard guard = {.arena = arena, .options = options, .result = result, .assembler.command = command};
+    if (!folder_make(arena))
+        return false;
+    folder_remove();
     verdict_begin(&guard);
     return recall_find(&guard, made);
 }

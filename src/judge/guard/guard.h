@@ -13,7 +13,7 @@ typedef struct HeldBack {
 typedef struct GuardResult {
     const char *trouble; /* why nothing could be judged, in words; NULL */
     VEC(HeldBack) held_back;
-    VecSpilled spills; /* of functions in machine code that was judged; names in the arena */
+    VecSpilled spills; /* of the text to deliver, where the options want it and there is no delivery; names in the arena */
     bool is_judged;    /* the delivery holds machine code of its text */
     bool is_original;  /* that is the input itself */
 } GuardResult;
@@ -32,9 +32,13 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
 void guard_end(GuardResult *result);
 
 /* Withholds at once what is remembered of options->input as a whole; the result says what that is. *made is a hash of the text that
- * is made then, without which it means nothing. False: nothing is remembered. */
+ * is made then, without which it means nothing. False: nothing is remembered, or guard_run() would not get the folder that it needs, and use
+ * the original. */
 bool guard_recall(Arena *arena, Options *options, const AssembleCommand *command, GuardResult *result, u64 *made);
 bool guard_recalled(const Scratch *text, u64 made);
+
+/* Adds what functions of the machine code at `path` spill; nothing if it cannot be read. Names are in the arena. */
+void guard_find_spills(Arena *arena, const char *path, VecSpilled *spills);
 
 /* Optimizes the file that the options name under --guard. What the options withhold is replaced. */
 ToolStatus guard_optimize_file(Options *options);

@@ -210,6 +210,8 @@ static const char *assemble(Front *front, Scratch *text)
     if (good || ending || front->mode == MODE_STRICT) {
         front->log.result = good ? "optimized" : "failed";
         front->log.status = child_exit_status(status);
+        if (good)
+            front_tell_spills(front);
         front_finish(front);
         front_copy_messages(front, &out, text->path, stdout);
         front_copy_messages(front, &error, text->path, stderr);

@@ -71,5 +71,7 @@ bool front_forget(Front *front, Scratch *text, Scratch *messages);
 /* Asks the guard, in a process of its own, about the optimized text. With *done the output is delivered, and the call is at its end.
  * Otherwise the answer is NULL if the text is to be assembled, or says why it is not. */
 const char *front_guard(Front *front, const Scratch *text, Scratch *messages, bool *done);
+/* Adds to the advice what the output spills, if it is machine code of the optimized text. It is read in a process of its own. */
+void front_tell_spills(Front *front);
 
 #endif

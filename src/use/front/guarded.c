@@ -4,6 +4,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,11 +37,11 @@ static bool clear_outputs(const Front *front, Scratch *text, Scratch *messages)
            (advice.fd < 0 || scratch_clear(&advice)) && (rewrites.fd < 0 || scratch_clear(&rewrites));
 }
 
-/* Reports that the options ask for are of what is done in the end. */
+/* Reports that the options and the log ask for are of what is done in the end. */
 static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
 {
-    bool asked =
-        front->options.remarks || front->options.explain || front->options.stats != STATS_NONE || front->options.time;
+    bool asked = front->options.remarks || front->options.explain || front->options.stats != STATS_NONE ||
+                 front->options.time || front->advice.fd >= 0;
     if (!asked)
         return true;
     front->options.output = files->delivery.text.path;
@@ -65,13 +67,28 @@ static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
     }
     for (u32 i = 0; i < result.held_back.n; i++)
         front_tell(&files->told, "%s", line_of(front, &result.held_back.v[i]));
-    for (u32 i = 0; i < result.spills.n && front->advice.fd >= 0; i++)
-        front_tell(&front->advice, "Spilled\t%s\t%s\n", result.spills.v[i].function, result.spills.v[i].advice);
     return !result.is_judged ? GUARDED_TEXT : result.is_original ? GUARDED_ORIGINAL : GUARDED_OPTIMIZED;
 }
 
 /* The file that ptxas writes if no output is named. */
 static const char default_output[] = "elf.o";
+
+void front_tell_spills(Front *front)
+{
+    const char *output = front->asked.output ? front->asked.output : default_output;
+    struct stat st;
+    if (front->advice.fd < 0 || !front->options.guard_by || stat(output, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    int pid = child_fork();
+    if (pid == 0) {
+        VecSpilled spills = {0};
+        guard_find_spills(&front->arena, output, &spills);
+        for (u32 i = 0; i < spills.n; i++)
+            front_tell(&front->advice, "Spilled\t%s\t%s\n", spills.v[i].function, spills.v[i].advice);
+        _exit(TOOL_OK);
+    }
+    (void)child_wait(pid);
+}
 
 static bool copy_file(const char *from, const char *to)
 {
@@ -93,6 +110,8 @@ static const char *deliver_guarded(Front *front, const GuardFiles *files, const 
     sigprocmask(SIG_SETMASK, &old, NULL);
     if (!good)
         return "the output could not be written";
+    if (strcmp(result, "optimized") == 0)
+        front_tell_spills(front);
     front_copy_messages(front, messages, NULL, stderr);
     front_copy_messages(front, &files->delivery.out, files->delivery.text.path, stdout);
     front_copy_messages(front, &files->delivery.error, files->delivery.text.path, stderr);

@@ -50,7 +50,6 @@ void front_take_records(Front *front, const char *input)
         return;
     front->taker = (RemarkTaker){take_advice, front};
     front->options.pipeline.remark_taker = &front->taker;
-    front->options.wants_spills = true;
     void *shared = mmap(NULL, sizeof *front->counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     front->options.counts = front->counts = shared == MAP_FAILED ? NULL : shared;
 }
