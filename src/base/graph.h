@@ -14,7 +14,7 @@ typedef struct Graph {
 
 #define GRAPH_NONE UINT32_MAX
 
-#define for_each_edge(e, g, u) for (u32 e = (g)->start[u]; e < (g)->start[(u) + 1]; e++)
+#define for_each_edge(e, g, u) for (u32 e = (g)->start[u], e##_end = (g)->start[(u) + 1]; e < e##_end; e++)
 
 /* The graph with the edges from[i] -> to[i], in this order for each node. */
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count);
