@@ -133,6 +133,7 @@ typedef struct Lower {
     bool has_mentions;     /* some debug section or initialiser names labels */
     VecU32 range_ids;  /* for the dense ranges that are bound, innermost last: RegId by number, 0 before its first use */
     u32 dense_members; /* of all large ranges together; at most the length of the text */
+    u32 longest_stem;  /* of all ranges */
     StemSlot stems[1 << STEM_BITS];
 } Lower;
 

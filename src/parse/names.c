@@ -45,8 +45,11 @@ static NameInfo *stem_fill(Lower *p, StemSlot *slot, const char *text, const Num
     return info;
 }
 
+/* Names of variables and parameters, which may be very long, end in numbers too, but are not members of a range. */
 static inline NameInfo *stem_find(Lower *p, const char *text, const Numbered *name)
 {
+    if (name->stem_len > p->longest_stem)
+        return NULL;
     if (name->stem_len > 8)
         return info_find(p, text, name->stem_len);
     StemSlot *slot = &p->stems[(name->bytes + name->stem_len) * 0x9e3779b97f4a7c15u >> (64 - STEM_BITS)];
@@ -180,6 +183,7 @@ void names_bind_range(Lower *p, Span stem, RegRange *range)
     Name *name = intern(&p->module->names, text.p, text.len);
     NameInfo *info = info_of(p, name);
     info->function = p->functions;
+    p->longest_stem = text.len > p->longest_stem ? text.len : p->longest_stem;
     if (range->count > DENSE_MEMBERS && range->count > p->module->text.len - p->dense_members) {
         range->sparse = arena_new(&p->names, FnvMap);
     } else {
