@@ -35,7 +35,7 @@ typedef struct HoistPass {
     PhaseRun *run;
     Analyses *an;
     Instr **only_write; /* see instr_only_writes; NULL: not needed yet */
-    BitSet in_flight;   /* see match_find_in_flight */
+    BitSet in_flight;   /* see match_find_in_flight; without words: not needed yet */
     TailNames names;
     VEC(SecondName) second;
 } HoistPass;
@@ -54,17 +54,28 @@ typedef struct TailHoist {
     PairVisitor visitor;
 } TailHoist;
 
-/* Finds writes and registers in flight before the first rewrite. Most functions hoist nothing that has two names, and never need
- * them. */
-static HoistPass *look_at_function(HoistPass *pass)
+static const BitSet *find_in_flight(HoistPass *pass)
 {
-    const Function *fn = pass->an->fn;
-    if (pass->only_write)
-        return pass;
-    pass->only_write = instr_only_writes(pass->an->scratch, fn);
-    pass->in_flight = bitset_new(pass->an->scratch, fn->regs.n);
-    match_find_in_flight(fn, &pass->in_flight);
-    return pass;
+    if (!pass->in_flight.word) {
+        pass->in_flight = bitset_new(pass->an->scratch, pass->an->fn->regs.n);
+        match_find_in_flight(pass->an->fn, &pass->in_flight);
+    }
+    return &pass->in_flight;
+}
+
+static Instr **find_only_writes(HoistPass *pass)
+{
+    if (!pass->only_write)
+        pass->only_write = instr_only_writes(pass->an->scratch, pass->an->fn);
+    return pass->only_write;
+}
+
+/* Finds, before the first rewrite, what is asked about the function as it was. Most functions hoist nothing that has two names, and
+ * never need it. */
+static void look_at_function(HoistPass *pass)
+{
+    find_in_flight(pass);
+    find_only_writes(pass);
 }
 
 /* ---- names: a write makes a pair, which holds for the reads after it ---------------------------------------------- */
@@ -107,7 +118,7 @@ static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
     return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy(a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
-           !bitset_has(&look_at_function(h->pass)->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) &&
+           !bitset_has(find_in_flight(h->pass), taken) && !bitset_has(find_in_flight(h->pass), other) &&
            !pair_of_taken(h, other) && !pair_of_other(h, taken) && !live_in(an_live(h->an), h->other, taken);
 }
 
@@ -199,8 +210,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
  * instead. */
 static bool has_one_value(const TailHoist *h, const RegPair *pair)
 {
-    const HoistPass *pass = look_at_function(h->pass);
-    return pass->only_write[pair->kept] && pass->only_write[pair->other];
+    Instr **only = find_only_writes(h->pass);
+    return only[pair->kept] && only[pair->other];
 }
 
 static i64 copies(const TailHoist *h, u32 from, u32 to)

@@ -1,5 +1,7 @@
 #include "phase/tail/lanes.h"
 
+#include "base/fnvmap.h"
+
 enum { KINDS = 3 /* of EffectWaits */ };
 
 struct TailLanes {
@@ -9,10 +11,10 @@ struct TailLanes {
     bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
     ReconvergeRegion after; /* the code between the end of the blocks and the point where their threads reconverged */
     Block *kept, *other;
-    bool between_known, divides_known, risk_known;
-    ReconvergeRisk risk; /* of the tail so far */
-    u8 waits_between;    /* EffectWaits between the branch that divides the paths to the two blocks, and the blocks */
-    bool divides;        /* some branch between these may divide a warp */
+    bool divides_known, risk_known;
+    ReconvergeRisk risk;          /* of the tail so far */
+    bool divides;                 /* some branch on the paths to the two blocks, from where these part, may divide a warp */
+    FnvMap between;               /* by the ids of two blocks: EffectWaits on these paths, plus 1 */
     const Instr *first[2][KINDS]; /* by block and EffectWait: the first instruction of the block with that wait */
     u8 waits[2];                  /* by block: EffectWaits in front of the tail */
     u8 waits_inside,
@@ -28,7 +30,11 @@ TailLanes *tail_lanes_new(Analyses *an)
     return l;
 }
 
-void tail_lanes_free(TailLanes *lanes) { reconverge_free(lanes->gate); }
+void tail_lanes_free(TailLanes *lanes)
+{
+    reconverge_free(lanes->gate);
+    fnvmap_free(&lanes->between);
+}
 
 bool tail_lanes_matter(const TailLanes *lanes) { return reconverge_matters(lanes->gate); }
 
@@ -51,7 +57,7 @@ void tail_lanes_begin(TailLanes *l, Block *kept, Block *other)
 {
     l->kept = kept;
     l->other = other;
-    l->between_known = l->divides_known = l->risk_known = false;
+    l->divides_known = l->risk_known = false;
     l->waits_inside = l->ends_inside = l->ends = 0;
     find_first(l, 0, kept);
     find_first(l, 1, other);
@@ -84,12 +90,13 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
     l->ends_inside |= inside ? l->ends : 0;
 }
 
-static u8 waits_in_front(TailLanes *l)
+/* The same blocks are compared again for the length of their tail, and for shorter tails. */
+static u8 waits_between(TailLanes *l)
 {
-    if (!l->between_known)
-        l->waits_between = reconverge_waits_before(l->gate, l->kept, l->other);
-    l->between_known = true;
-    return l->waits_between | l->waits[0] | l->waits[1];
+    u64 *known = fnvmap_at(&l->between, (u64)l->kept->id << 32 | l->other->id);
+    if (!*known)
+        *known = 1 + reconverge_waits_before(l->gate, l->kept, l->other);
+    return (u8)(*known - 1);
 }
 
 static bool divides(TailLanes *l)
@@ -120,7 +127,7 @@ static ReconvergeRisk judge(TailLanes *l)
     after.waits |= l->waits_inside;
     after.later_ends |= l->waits_inside ? l->ends_inside | after.ends : 0;
     after.ends |= l->ends;
-    ReconvergeRisk risk = reconverge_judge(l->gate, waits_in_front(l), &after);
+    ReconvergeRisk risk = reconverge_judge(l->gate, waits_between(l) | l->waits[0] | l->waits[1], &after);
     if (risk == RECONVERGE_SAFE && may_move_end(l))
         risk = RECONVERGE_ACTIVE_SET;
     return risk != RECONVERGE_SAFE && divides(l) ? risk : RECONVERGE_SAFE;

@@ -256,10 +256,12 @@ static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail
     Between between = look_between(m, begin, duplicate, duplicates);
     if (between.elsewhere > PTXAS_BREAKS)
         return false;
-    bool whole = are_whole(begin, duplicate, duplicates);
-    if (between.past && !(whole && between.cheap) && are_divided(m, begin, duplicate, duplicates))
-        return saved <= PTXAS_PARTIAL_JOIN + between.past + between.elsewhere;
-    return whole && duplicates == 1 && between.elsewhere && saved <= 2 + between.elsewhere;
+    bool whole = are_whole(begin, duplicate, duplicates), partial = between.past && !(whole && between.cheap);
+    bool if_divided = saved <= PTXAS_PARTIAL_JOIN + between.past + between.elsewhere,
+         if_together = whole && duplicates == 1 && between.elsewhere && saved <= 2 + between.elsewhere;
+    if (partial && if_divided != if_together && are_divided(m, begin, duplicate, duplicates))
+        return if_divided;
+    return if_together;
 }
 
 /* Whether some threads of a branch that may divide a warp would come together at a pair of tails, and with the others behind it.
