@@ -81,11 +81,13 @@ static void scan_block(LiveFinder *f, u32 p, u32 *mark)
         for_each_slot(o, i)
             if (slot_is_use(o))
                 expose(f, mark, o->id, p);
-        if (op_has(i->op, OPF_CARRY_OUT) && !i->guard)
+        if (i->guard)
+            continue; /* where it is not executed the old values stay */
+        if (op_has(i->op, OPF_CARRY_OUT))
             kill(f, mark, CARRY_REG, p);
-        for (u32 k = 0; k < i->def_slots; k++)
-            if (i->opnd[k].kind == OPND_REG && slot_kills(i, &i->opnd[k]))
-                kill(f, mark, i->opnd[k].id, p);
+        for (const Operand *o = i->opnd, *end = o + i->def_slots; o < end; o++)
+            if (o->kind == OPND_REG && slot_kills(i, o))
+                kill(f, mark, o->id, p);
     }
     if (!order_leaves_function(f->order, p))
         return;

@@ -50,7 +50,8 @@ void decide_edges(Analyses *an, const Knobs *knobs, Block *b, bool all_or_none, 
     CfgList preds = cfg_preds(an->fn, b);
     Given given = nothing_given(knobs);
     Instr *undecided;
-    *c = (Candidate){.b = b};
+    c->b = b;
+    c->edges = c->decided = c->cost = 0; /* the edges are filled in one by one */
     if (BEYOND(DECIDE_PREDS, preds.n > DECIDE_PREDS))
         return;
     for (u32 k = 0; k < preds.n; k++) {
