@@ -26,8 +26,8 @@ static bool depends_on_lanes(const Instr *i, const Effects *e)
 static void add_accesses(Flow *f, const Instr *i)
 {
     const Knobs *knobs = f->knobs;
-    if (i->kind != INSTR_OP)
-        return;
+    if (i->kind != INSTR_OP || (op_is_pure(i->op) && !instr_reads_volatile_register(i)))
+        return; /* it only computes */
     Effects e = instr_effects(i, f->an->summaries);
     bool call = op_has(i->op, OPF_CALL);
     if (call && !e.known && knobs->ignore_call_safety)
