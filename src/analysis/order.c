@@ -1,8 +1,14 @@
 #include "analysis/order.h"
 
+/* The successors of a block: of two, the branch's target comes first, in whatever order the edges were made. */
+typedef struct Successors {
+    CfgList list;
+    bool exchanged;
+} Successors;
+
 typedef struct Visit {
     Block *block;
-    CfgList succs;
+    Successors succs;
     u32 next; /* the next one of these to visit */
 } Visit;
 
@@ -13,18 +19,19 @@ typedef struct DepthFirst {
     u32 edges; /* out of the blocks that were reached */
 } DepthFirst;
 
-/* The k-th successor of b: of two, the branch's target comes first, in whatever order the edges were made. */
-static Block *successor(const Block *b, CfgList succs, u32 k)
+static Successors successors(const Function *fn, const Block *b)
 {
-    bool exchanged = succs.n == 2 && succs.v[0].block != block_edge_target(b, 0);
-    return succs.v[exchanged ? 1 - k : k].block;
+    CfgList list = cfg_succs(fn, b);
+    return (Successors){list, list.n == 2 && list.v[0].block != block_edge_target(b, 0)};
 }
+
+static Block *successor(const Successors *s, u32 k) { return s->list.v[s->exchanged ? 1 - k : k].block; }
 
 static void reach(DepthFirst *s, Block *b)
 {
-    CfgList succs = cfg_succs(s->fn, b);
+    Successors succs = successors(s->fn, b);
     s->index[b->id] = 0;
-    s->edges += succs.n;
+    s->edges += succs.list.n;
     vec_push(&s->path, ((Visit){b, succs, 0}));
 }
 
@@ -35,12 +42,12 @@ static u32 post_order(DepthFirst *s, Block **out)
     reach(s, s->fn->entry);
     while (s->path.n > 0) {
         Visit *top = &vec_last(&s->path);
-        if (top->next == top->succs.n) {
+        if (top->next == top->succs.list.n) {
             out[count++] = top->block;
             s->path.n--;
             continue;
         }
-        Block *to = successor(top->block, top->succs, top->next++);
+        Block *to = successor(&top->succs, top->next++);
         if (s->index[to->id] == ORDER_UNREACHABLE)
             reach(s, to);
     }
@@ -52,9 +59,9 @@ static void copy_edges(Arena *arena, const Function *fn, Order *o, u32 edges)
 {
     u32 *to = arena_array(arena, u32, edges), *start = arena_array(arena, u32, (size_t)o->count + 1);
     for (u32 p = 0, n = 0; p < o->count; p++) {
-        CfgList succs = cfg_succs(fn, o->rpo[p]);
-        for (u32 k = 0; k < succs.n; k++)
-            to[n++] = o->index[successor(o->rpo[p], succs, k)->id];
+        Successors succs = successors(fn, o->rpo[p]);
+        for (u32 k = 0; k < succs.list.n; k++)
+            to[n++] = o->index[successor(&succs, k)->id];
         start[p + 1] = n;
     }
     o->succ = (Graph){o->count, start, to};
