@@ -132,9 +132,19 @@ static void mark_reached(CleanUp *c, Block *b)
         vec_push(&c->work, b);
 }
 
-/* Removes, in one rewrite, blocks that only one another lead to. */
+static bool are_all_reached(const CleanUp *c)
+{
+    u32 blocks = 0;
+    for_each_block(b, c->fn)
+        blocks++;
+    return an_order(c->an)->count == blocks;
+}
+
+/* Removes, in one rewrite, blocks that only one another lead to. It is the first rewrite of an iteration. */
 static void remove_unreachable_cycles(CleanUp *c)
 {
+    if (are_all_reached(c))
+        return;
     marks_clear(&c->seen);
     mark_reached(c, c->fn->entry);
     for_each_block(b, c->fn)
