@@ -105,7 +105,7 @@ if [ -z "${SHAPES:-}" ]; then
     try ptxopt 35 1000 checks_of_loop
     try ptxopt 28 3000 table_of_four registers_of_list labels_short
     try ptxopt 45 1000 functions table_short
-    try ptxopt 57 3000 scopes_empty
+    try ptxopt 6 3000 scopes_empty
     try ptxopt-prove 20 300 calls_wide calls_twice calls_here calls_indirect search table_of_four straight guarded stores loads barriers \
         atomics asm locals shared vectors locations scopes_beside scopes_deep labels labels_apart parameters prototypes aliases \
         functions_of_table kernels

@@ -154,6 +154,7 @@ void lower_scope_begin(Lower *p, Span brace)
     names_open_scope(p, id);
     vec_last(&p->scopes).begin = begin;
     vec_last(&p->scopes).loc = p->loc;
+    vec_last(&p->scopes).last_end = p->last_end;
     p->last_end = brace.end;
 }
 
@@ -208,10 +209,41 @@ void lower_scopes_span_blocks(Lower *p)
     }
 }
 
+/* Whether nothing was read since the scope began. */
+static bool is_scope_empty(const Lower *p, ScopeId id)
+{
+    const Function *fn = p->fn;
+    const Instr *begin = vec_last(&p->scopes).begin;
+    return begin && p->block && p->block->last == begin && id == fn->scopes.n - 1 && !fn->scopes.v[id].decls.n &&
+           (!fn->tables.n || vec_last(&fn->tables).scope != id);
+}
+
+/* Forgets a scope that is empty: its braces are then part of what leads the next item. A text may be nearly all such scopes. */
+static void drop_scope(Lower *p)
+{
+    Function *fn = p->fn;
+    Instr *begin = vec_last(&p->scopes).begin;
+    Block *b = begin->block;
+    b->last = begin->prev;
+    if (b->last)
+        b->last->next = NULL;
+    else
+        b->first = NULL;
+    fn->scopes.n--;
+    fn->edits.origins--;
+    p->last_end = vec_last(&p->scopes).last_end;
+    names_close_scope(p);
+    arena_shrink(p->module->arena, begin, sizeof *begin, 0);
+}
+
 void lower_scope_end(Lower *p, Span brace)
 {
     ScopeId id = scope_now(p);
     Scope *scope = &p->fn->scopes.v[id];
+    if (is_scope_empty(p, id)) {
+        drop_scope(p);
+        return;
+    }
     scope->close = brace;
     scope->lead_close = lower_lead(p, brace.beg);
     vec_shrink(&scope->decls);

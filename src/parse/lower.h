@@ -283,6 +283,7 @@ struct OpenScope {
     ScopeId id;
     u32 undo_mark; /* bindings made since then belong to it */
     u32 sequence;  /* references made since then are inside it */
+    u32 last_end;  /* end of the statement before it */
     Instr *begin;  /* its SCOPE_BEGIN, as long as it holds neither label nor branch */
     Instr *loc;    /* the .loc in force where it begins */
     bool any_instr;
