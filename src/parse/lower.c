@@ -350,6 +350,7 @@ void lower_table_range(Lower *p, Span stem, Val count, Span at)
 
 void lower_table_end(Lower *p, Span at)
 {
+    vec_shrink(&p->fn->tables.v[p->table].targets);
     p->fn->tables.v[p->table].text = at;
     p->last_end = at.end;
 }

@@ -76,19 +76,19 @@ static bool same_leaf(const Leaf *a, const Leaf *b)
 /* Moves an arrival from its node to the leaf. */
 static void add_part(SwitchRegion *g, u32 leaf, Arrival *part)
 {
-    part->next = g->parts.v[leaf];
-    g->parts.v[leaf] = part;
+    part->next = g->parts[leaf];
+    g->parts[leaf] = part;
 }
 
 /* All values that lead to a leaf, in the decision's memory. */
 static ValueSet unite_parts(SwitchRegion *g, u32 leaf)
 {
     u32 n = 0;
-    for (const Arrival *part = g->parts.v[leaf]; part; part = part->next)
+    for (const Arrival *part = g->parts[leaf]; part; part = part->next)
         n++;
     ValueSet *sets = arena_array(&g->scratch, ValueSet, n);
     n = 0;
-    for (const Arrival *part = g->parts.v[leaf]; part; part = part->next)
+    for (const Arrival *part = g->parts[leaf]; part; part = part->next)
         sets[n++] = part->values;
     return value_set_union(g->arena, sets, n);
 }
@@ -103,9 +103,7 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf, Arrival *part)
             add_part(g, k - 1, part);
             return;
         }
-    vec_push(&g->leaves, *leaf);
-    vec_push(&g->parts, NULL);
-    d->leaves = g->leaves.v;
+    d->leaves[d->leaf_count] = *leaf;
     d->leaves[d->leaf_count].sibling = *last;
     add_part(g, d->leaf_count++, part);
     *last = d->leaf_count;
@@ -147,18 +145,27 @@ static void count_edges(SwitchRegion *g)
     }
 }
 
+/* The arrivals that may become leaves. */
+static u32 count_arrivals(const SwitchRegion *g)
+{
+    u32 count = 0;
+    for (u32 n = 0; n < g->nodes.n; n++)
+        for (const Arrival *a = is_exit(g, &g->nodes.v[n]) ? g->nodes.v[n].arrivals : NULL; a; a = a->next)
+            count += a->values.n > 0;
+    return count;
+}
+
 bool region_collect_leaves(SwitchRegion *g)
 {
     Decision *d = g->d;
+    u32 most = count_arrivals(g);
     d->targets = arena_array(g->arena, Block *, g->nodes.n);
+    d->leaves = arena_array(g->arena, Leaf, most);
+    g->parts = arena_array(&g->scratch, Arrival *, most);
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)
         done = !is_exit(g, &g->nodes.v[n]) || collect_successors(g, &g->nodes.v[n]);
     count_edges(g);
-    d->leaves = arena_array(g->arena, Leaf, d->leaf_count);
-    if (d->leaf_count)
-        memcpy(d->leaves, g->leaves.v, d->leaf_count * sizeof *d->leaves);
-    vec_free(&g->leaves);
     for (u32 l = 0; l < d->leaf_count; l++) {
         d->leaves[l].values = unite_parts(g, l);
         g->r->leaf_of[d->leaves[l].target->id] = 0;

@@ -430,8 +430,6 @@ RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branc
     }
     vec_free(&g.nodes);
     vec_free(&g.members);
-    vec_free(&g.leaves);
-    vec_free(&g.parts);
     arena_free(&g.scratch);
     return result;
 }

@@ -61,10 +61,9 @@ typedef struct SwitchRegion {
     Arena scratch; /* holds everything else */
     Decision *d;
     ValueScope scope;
-    const Env *env;       /* the state in which values are looked up */
-    u32 depth;            /* of the resolution under way */
-    VEC(Leaf) leaves;     /* while they are collected */
-    VEC(Arrival *) parts; /* by leaf: the edges that lead there */
+    const Env *env;  /* the state in which values are looked up */
+    u32 depth;       /* of the resolution under way */
+    Arrival **parts; /* by leaf: the edges that lead there */
     VEC(Node) nodes;
     VEC(u32) members; /* indices of nodes, predecessors first */
 } SwitchRegion;
