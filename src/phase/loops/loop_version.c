@@ -65,8 +65,7 @@ typedef struct Version {
     VecU32 group; /* by comparison: its group of the decision, if its check goes */
     VEC(Check) check;
     FnvMap check_of; /* by Block.id of its block: the place in `check`, plus 1 */
-    LoopCounter counter[COUNTERS_MAX];
-    u32 counters;
+    VEC(LoopCounter) counter;
     LoopDecision decision;
     BlockVec blocks; /* that are copied, the header first */
     FnvMap place;    /* by Block.id: the place in `blocks`, plus 1 */
@@ -82,6 +81,7 @@ static void version_free(Version *v)
     vec_free(&v->compare);
     vec_free(&v->group);
     vec_free(&v->check);
+    vec_free(&v->counter);
     fnvmap_free(&v->check_of);
     fnvmap_free(&v->place);
     vec_free(&v->blocks);
@@ -92,9 +92,21 @@ static void version_put_aside(Version *v)
 {
     loop_decision_close(&v->decision);
     loop_sums_close(&v->sums);
+    fnvmap_free(&v->check_of);
+    fnvmap_free(&v->place);
     vec_shrink(&v->compare);
+    vec_shrink(&v->group);
     vec_shrink(&v->check);
     vec_shrink(&v->blocks);
+}
+
+/* Finds blocks and checks by number again. */
+static void version_take_up(Version *v)
+{
+    for (u32 k = 0; k < v->check.n; k++)
+        *fnvmap_at(&v->check_of, v->check.v[k].block->id) = k + 1;
+    for (u32 k = 0; k < v->blocks.n; k++)
+        *fnvmap_at(&v->place, v->blocks.v[k]->id) = k + 1;
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------------------- */
@@ -177,9 +189,13 @@ static void find_counters(Analyses *an, Version *v, const Block *b)
     u32 first = v->compare.n;
     if (!on || loop_compares_of(&v->sums, b, on, &v->compare, NULL))
         return;
-    for (u32 k = first; k < v->compare.n && v->counters < COUNTERS_MAX; k++)
-        if (loop_counter_read(&v->sums, &v->compare.v[k], b, &v->counter[v->counters]))
-            v->counter[v->counters++].alone = v->compare.n - first == 1;
+    for (u32 k = first; k < v->compare.n && v->counter.n < COUNTERS_MAX; k++) {
+        LoopCounter counter;
+        if (!loop_counter_read(&v->sums, &v->compare.v[k], b, &counter))
+            continue;
+        counter.alone = v->compare.n - first == 1;
+        vec_push(&v->counter, counter);
+    }
     v->compare.n = first;
 }
 
@@ -260,10 +276,10 @@ static void decide_best(Analyses *an, Version *v)
 {
     const LoopCounter *best = NULL;
     v->gone = decide(an, v, NULL);
-    for (u32 k = 0; k < v->counters; k++) {
-        u32 gone = decide(an, v, &v->counter[k]);
+    for (u32 k = 0; k < v->counter.n; k++) {
+        u32 gone = decide(an, v, &v->counter.v[k]);
         if (gone > v->gone || !v->gone)
-            best = &v->counter[k];
+            best = &v->counter.v[k];
         v->gone = gone > v->gone ? gone : v->gone;
     }
     decide(an, v, best);
@@ -398,7 +414,7 @@ static bool ends_by_itself(Analyses *an, Version *v)
             return false;
         v->compare.n = before;
     }
-    return v->counters > 0;
+    return v->counter.n > 0;
 }
 
 static const char *why_not(Analyses *an, Version *v, u64 most, LoopLanes *lanes)
@@ -539,6 +555,7 @@ static void make_version(Analyses *an, Version *v)
 {
     Block *entry = loop_entry_block(an->fn, v->loop);
     Block **copy = arena_array(an->scratch, Block *, v->blocks.n);
+    version_take_up(v);
     Builder at = build_at_end(entry);
     RegId passes = loop_decision_build(&v->decision, &at, is_to_count_down(an, v));
     copy_blocks(v, entry, copy);
