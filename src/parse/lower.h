@@ -69,8 +69,9 @@ typedef struct OpenScope OpenScope;
 
 typedef struct Lower {
     Module *module;
-    Arena names; /* holds what is known about names while parsing */
-    Arena uses;  /* holds uses of labels, in this function */
+    Arena names;    /* holds what is known about names while parsing */
+    Arena uses;     /* holds uses of labels and bindings, in this function */
+    Binding *spare; /* of scopes that were closed, one after the other by `outer` */
     Diag *diag;
     u32 cursor;       /* of the lexer */
     int last_token;   /* the last token that it returned */

@@ -102,12 +102,22 @@ static void push_binding(Lower *p, Binding **top, Binding *b)
 /* The range of a binding among those of a stem. */
 static inline RegRange *range_of(Binding *b) { return (RegRange *)b; }
 
-/* Those of a function end with it. */
+/* Those of a scope serve again when it is closed, and those of a function end with it. */
 static Binding *new_binding(Lower *p, Binding b)
 {
-    Binding *made = arena_alloc_raw(p->scopes.n ? &p->uses : &p->names, sizeof *made);
+    Binding *made = p->scopes.n ? p->spare : NULL;
+    if (made)
+        p->spare = made->outer;
+    else
+        made = arena_alloc_raw(p->scopes.n ? &p->uses : &p->names, sizeof *made);
     *made = b;
     return made;
+}
+
+static void free_binding(Lower *p, Binding *b)
+{
+    b->outer = p->spare;
+    p->spare = b;
 }
 
 static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingKind kind, u32 id)
@@ -308,10 +318,10 @@ void names_close_scope(Lower *p)
             continue;
         }
         info->whole = b->outer;
-        if (b->kind != BIND_LABEL)
-            continue;
-        for (; info->pending && info->pending->sequence >= scope.sequence; info->pending = info->pending->same_name)
+        for (; b->kind == BIND_LABEL && info->pending && info->pending->sequence >= scope.sequence;
+             info->pending = info->pending->same_name)
             resolve(p, info->pending, fn_block(p->fn, b->id));
+        free_binding(p, b);
     }
 }
 
@@ -376,6 +386,7 @@ static void forget_references(Lower *p)
         ((NameInfo *)p->refs.v[i]->name->user)->pending = NULL;
     vec_clear(&p->refs);
     arena_free(&p->uses);
+    p->spare = NULL;
 }
 
 static bool beyond_limit(const Diag *diag) { return diag->error_limit && diag->errors > diag->error_limit; }
