@@ -317,16 +317,23 @@ u32 live_words(const Live *l, const Block *b, u32 most)
     return words < most ? words : most;
 }
 
+static inline void put(BitSet *set, RegId reg, bool in)
+{
+    if (in)
+        bitset_add(set, reg);
+    else
+        bitset_del(set, reg);
+}
+
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
 {
-    bool (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
     RegId reg;
     for_each_cfg_edge(succ, cfg_succs(l->fn, b))
         for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
-            put(set, reg);
+            put(set, reg, in);
     if (block_leaves_function(l->fn, b))
         for (reg = 1; reg < l->fn->regs.n && l->fn->regs.v[reg].is_param; reg++)
-            put(set, reg);
+            put(set, reg, in);
 }
 
 /* The words in `set` with the register, or without it. */
@@ -334,7 +341,7 @@ static u32 put_words(const Live *l, BitSet *set, RegId reg, bool in, u32 words)
 {
     if (bitset_has(set, reg) == in)
         return words;
-    (in ? bitset_add : bitset_del)(set, reg);
+    put(set, reg, in);
     return in ? words + live_words_of(l, reg) : words - live_words_of(l, reg);
 }
 

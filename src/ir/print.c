@@ -60,7 +60,7 @@ static void begin_assembly(BodyPrinter *b, u32 lead, u32 beg)
 {
     const u32 begin_len = (u32)strlen(TEXT_ASM_BEGIN), end_len = (u32)strlen(TEXT_ASM_END);
     const char *text = b->p->text.p, *found = NULL;
-    if (beg - lead < begin_len || b->no_more_assembly)
+    if (beg - lead < begin_len || b->no_more_assembly || !memchr(text + lead, '/', beg - lead))
         return;
     for (const char *at = text + lead; (at = memmem(at, (size_t)(text + beg - at), TEXT_ASM_BEGIN, begin_len)); at++)
         found = at;

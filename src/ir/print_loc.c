@@ -37,12 +37,25 @@ static Span loc_at(Str text, u32 beg)
     return (Span){beg, end};
 }
 
+/* Whether some .loc may be printed. */
+static bool has_locs(const Function *fn)
+{
+    for_each_block(b, fn) {
+        if (b->loc)
+            return true;
+        for_each_instr(i, b)
+            if (i->kind == INSTR_LOC)
+                return true;
+    }
+    return false;
+}
+
 void locs_begin(LocsPrinted *locs, const Function *fn)
 {
     Str text = fn->module->text;
     const char *at = text.p + fn->open.end, *end = text.p + fn->close.beg;
     *locs = (LocsPrinted){0};
-    if (!fn->changed || !memmem(at, (size_t)(end - at), INLINED_AT, sizeof INLINED_AT - 1))
+    if (!fn->changed || !has_locs(fn) || !memmem(at, (size_t)(end - at), INLINED_AT, sizeof INLINED_AT - 1))
         return;
     for (; (at = memmem(at, (size_t)(end - at), ".loc", 4)) != NULL; at += 4) {
         u32 beg = (u32)(at - text.p);
