@@ -586,24 +586,23 @@ static void say_kept(PhaseRun *run, const Version *v, const char *why)
     }
 }
 
-static Version *plan(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes, MiscountedLoops *miscounted)
+/* Plans a version of v->loop. False: there is none, and v holds nothing. */
+static bool plan(Analyses *an, PhaseRun *run, Version *v, u64 most, LoopLanes *lanes, MiscountedLoops *miscounted)
 {
-    Version *v = arena_new(an->scratch, Version);
-    v->loop = loop;
-    loop_sums_init(&v->sums, an->scratch, affine_loop(an, loop), an_ssa(an));
+    loop_sums_init(&v->sums, an->scratch, affine_loop(an, v->loop), an_ssa(an));
     find_branches(an, v);
-    if (v->check.n && !miscounted_has(miscounted, loop)) {
+    if (v->check.n && !miscounted_has(miscounted, v->loop)) {
         decide_best(an, v);
         find_blocks(an, v);
         const char *why = v->gone ? why_not(an, v, most, lanes) : "no check can be decided in front of it";
         say_kept(run, v, why);
         if (!why) {
             version_put_aside(v);
-            return v;
+            return true;
         }
     }
     version_free(v);
-    return NULL;
+    return false;
 }
 
 /* Says of the checks of a loop, not of those of loops inside it, that they stay. */
@@ -618,16 +617,16 @@ static void say_not_planned(Analyses *an, PhaseRun *run, Loop *loop, const char 
     version_free(&v);
 }
 
-static Version *look_at(Analyses *an, PhaseRun *run, Loop *loop, u64 most, LoopLanes *lanes, MiscountedLoops *miscounted)
+static bool look_at(Analyses *an, PhaseRun *run, Version *v, u64 most, LoopLanes *lanes, MiscountedLoops *miscounted)
 {
-    const char *why = why_of_shape(an, loop);
-    if (is_version(an, loop))
-        return NULL;
+    const char *why = why_of_shape(an, v->loop);
+    if (is_version(an, v->loop))
+        return false;
     if (!why)
-        return plan(an, run, loop, most, lanes, miscounted);
-    if (run->sink->wants_remarks && !miscounted_has(miscounted, loop))
-        say_not_planned(an, run, loop, why);
-    return NULL;
+        return plan(an, run, v, most, lanes, miscounted);
+    if (run->sink->wants_remarks && !miscounted_has(miscounted, v->loop))
+        say_not_planned(an, run, v->loop, why);
+    return false;
 }
 
 static int by_gain(const void *a, const void *b)
@@ -702,10 +701,14 @@ PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
     bool any = false;
     an_freeze(an, VERSION_ANALYSES);
     MiscountedLoops miscounted = {.an = an};
+    Version *v = NULL; /* of the last loop, if that has no plan: it serves the next one */
     for (u32 l = 0; l < loops->n; l++) {
-        Version *v = look_at(an, run, loops->v[l], most, &lanes, &miscounted);
-        if (v)
-            vec_push(&versions, v);
+        v = v ? v : arena_new(an->scratch, Version);
+        *v = (Version){.loop = loops->v[l]};
+        if (!look_at(an, run, v, most, &lanes, &miscounted))
+            continue;
+        vec_push(&versions, v);
+        v = NULL;
     }
     if (versions.n)
         qsort(versions.v, versions.n, sizeof *versions.v, by_gain);
