@@ -99,12 +99,14 @@ if [ -z "${SHAPES:-}" ]; then
         calls_padded calls_indirect externals strings addresses initializer initializer_floats initializer_rows initializer_addresses \
         comment line files debug debug_of_labels registers_of_range parameters_of_call scopes_beside registers variables locations
     try ptxopt 14 1000 calls_deep calls_wide calls_around calls_twice kernels labels_apart parameters returns
-    try ptxopt 20 1000 scopes_deep labels spaghetti barriers parameters_of_kernel aliases search
+    try ptxopt 20 1000 scopes_deep labels spaghetti barriers loops_of_barrier parameters_of_kernel aliases search
     try ptxopt 20 2000 functions_of_table
-    try ptxopt 25 1000 table tables prototypes scopes_of_register checks_of_trap
+    try ptxopt 24 1000 table tables prototypes scopes_of_register checks_of_trap
+    try ptxopt 25 1000 exits_between
     try ptxopt 35 1000 checks_of_loop
-    try ptxopt 28 3000 table_of_four registers_of_list labels_short
-    try ptxopt 45 1000 functions table_short
+    try ptxopt 28 3000 table_of_four
+    try ptxopt 25 3000 registers_of_list labels_short
+    try ptxopt 42 1000 functions table_short
     try ptxopt 6 3000 scopes_empty
     try ptxopt-prove 20 300 calls_wide calls_twice calls_here calls_indirect search table_of_four straight guarded stores loads barriers \
         atomics asm locals shared vectors locations scopes_beside scopes_deep labels labels_apart parameters prototypes aliases \

@@ -43,6 +43,8 @@ function part(k) {
     if (kind == "stores") return "st.global.u32 [%rd1+" 4 * k "], %r1;"
     if (kind == "loads") return "ld.global.u32 %r2, [%rd1+" 4 * k "];\nst.global.u32 [%rd1], %r2;"
     if (kind == "barriers") return "bar.sync 0;"
+    if (kind == "exits_between") return "setp.eq.u32 %p1, %r1, " k ";\n@%p1 exit;\nbar.sync 0;\nst.global.u32 [%rd1], %r2;"
+    if (kind == "loops_of_barrier") return "$L_" k ":\nbar.sync 0;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L_" k ";"
     if (kind == "fences") return "membar.gl;"
     if (kind == "atomics") return "atom.global.add.u32 %r2, [%rd1], " k ";"
     if (kind == "asm") return "// begin inline asm\nmov.u32 %r2, %clock;\n// end inline asm"
