@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the guard costs and what it is worth: a corpus is assembled by ptxas alone, by the front without a guard, and by the front with it,
-# twice: the second time with what the first one remembers. CPU time is that of all processes, user and system, over all files.
+# twice: the second time with what the first one remembers. All files of a build share one cache, as in any build: a kernel that several of
+# them hold is judged once. CPU time is that of all processes, user and system, over all files.
 # usage: [BUILD=build] [CORPUS=FOLDER] [ARCHS='80 90'] [EVERY=N] tests/bench/guard.sh
 # EVERY: each Nth text and target only. Texts for one architecture (sm_90a) are assembled for that one. Without a corpus or ptxas nothing
 # is measured, and that is said. Works in $BUILD/work/bench-guard; exit status 1 where a figure is missed.

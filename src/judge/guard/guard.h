@@ -31,9 +31,9 @@ typedef struct GuardDelivery {
 GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, GuardDelivery *delivery);
 void guard_end(GuardResult *result);
 
-/* Withholds at once what is remembered of options->input as a whole; the result says what that is. *made is a hash of the text that
- * is made then, without which it means nothing. False: nothing is remembered, or guard_run() would not get the folder that it needs, and use
- * the original. */
+/* Withholds at once what is remembered of options->input as a whole; the result says what that is. *made is a hash of the text
+ * that is made then, without which it means nothing. False: nothing is remembered, or there is no folder for cubins, without
+ * which guard_run() uses the original. */
 bool guard_recall(Arena *arena, Options *options, const AssembleCommand *command, GuardResult *result, u64 *made);
 bool guard_recalled(const Scratch *text, u64 made);
 

@@ -119,8 +119,8 @@ static void find_variables(Parts *parts, const Module *m)
 {
     for (u32 i = 1; i < m->syms.n; i++) {
         const Sym *sym = &m->syms.v[i];
-        if (sym->kind != SYM_VAR || sym->owner || sym->space != SPACE_GLOBAL || sym->escapes ||
-            !type_bits(sym->type) || shares_declaration(m, i))
+        if (sym->kind != SYM_VAR || sym->owner || sym->space != SPACE_GLOBAL || sym->escapes || !type_bits(sym->type) ||
+            shares_declaration(m, i))
             continue;
         const char *name = arena_copy(&parts->arena, sym->name->text, sym->name->len);
         vec_push(&parts->variables, ((PartVariable){.name = name, .text = span_str(m, sym->text)}));

@@ -53,8 +53,8 @@ u64 parts_hash(Parts *parts, u32 part); /* tuned_hash() of it */
 /* The text between the bodies before part i and of it; i may be the number of parts. */
 Str parts_text_before(const Parts *parts, u32 i);
 
-/* The hash of the text outside of functions, as functions see it that name variables marked in `named`. By variable: parts_mark_named()
- * marks what a body names, and possibly more. */
+/* The hash of the text outside of functions, as functions see it that name the variables marked in `named`. By variable:
+ * parts_mark_named() marks what a body names, and possibly more. */
 u64 parts_hash_rest(Parts *parts, const bool *named);
 void parts_mark_named(Parts *parts, Str body, bool *named);
 

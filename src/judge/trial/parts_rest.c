@@ -1,7 +1,7 @@
-/* The text outside of functions, as some of them see it. Every file of a project declares other variables beside the same templates. What
- * ptxas makes of a kernel does not depend on a variable that neither it nor anything else that stays names: no instruction has to do with
- * it, and the place of another variable is filled in when all is laid out. That holds in the space .global alone: .shared, .const and
- * .local are laid out a function or a bank at a time, and textures are numbered. */
+/* The text outside of functions, as some of them see it. Every file of a project declares other variables beside the same
+ * templates. What ptxas makes of a kernel does not depend on a variable that neither it nor anything else that stays names:
+ * no instruction has to do with it, and the places of variables are filled in when all is laid out. That holds in the space
+ * .global alone: .shared, .const and .local are laid out a function or a bank at a time, and textures are numbered. */
 #define _GNU_SOURCE
 #include "judge/trial/parts.h"
 
