@@ -1,11 +1,11 @@
 #!/bin/sh
-# Is the judge of machine code (src/judge/machine/worse.h) steady? Of each text's kernels an instruction is dropped, two are swapped, a
-# branch is inverted, its arms are swapped: the estimate may move by the instruction's share, or 1 %. A block is split by a label, code is
-# moved, registers and scoreboards are renamed: it may move by 1 %. Of what ptxopt makes of a text
-# with several options, no version is worse than another one that is worse than it. The ratio of cycles is the same from both sides, and
-# none accesses global memory 2.5 times as often. (A state machine would whose states are copied: so are its loads.) A text with other
-# names, comments, positions, functions nobody calls and kernels in another order is the same to the judge. Then each latency
-# is moved to the ends of what its sources say: of the verdicts over what ptxopt changed at most 1 % may turn.
+# Is the judge of machine code (src/judge/machine/worse.h) steady? Of each text's kernels an instruction is dropped, two are
+# swapped, a branch is inverted, its arms are swapped: the estimate may move by the instruction's share, or 1 %. A block is split
+# by a label, code is moved, registers and scoreboards are renamed: it may move by 1 %. Of what ptxopt makes of a text with
+# several options, no version is worse than another one that is worse than it. The ratio of cycles is the same from both sides,
+# and none accesses global memory 2.5 times as often. (A state machine would whose states are copied: so are its loads.) A text
+# with other names, comments, positions, functions nobody calls and kernels in another order is the same to the judge. Then each
+# latency is moved to the ends of what its sources say: of the verdicts over what ptxopt changed at most 1 % may turn.
 # usage: tests/judge.sh. The texts are the examples, for sm_80 and sm_90; JUDGE_CORPUS=FOLDER: all of that folder, each for its own
 # target (sm_80 where that is older). JUDGE_EVERY=N: one of N instructions is rewritten (examples: 8, a folder: 1).
 set -u
@@ -36,8 +36,8 @@ both_ways()
     said="$said$("$BUILD/judge_check" both $(printf '%s\n' "$@" | sort -u) | grep '^fail ')"
 }
 
-# same_text FILE NAME CUBIN: adds to what is said where a text that means the same is judged to be another one. ptxas makes the same
-# code of both, up to what stands where: labels are not among the ways (tests/judge/same.awk), as it unrolls loops by them.
+# same_text FILE NAME CUBIN: adds to what is said where a text that means the same is judged to be another one. ptxas makes the
+# same code of both, up to what stands where: labels are not among the ways (tests/judge/same.awk), as it unrolls loops by them.
 same_text()
 {
     out=$WORK/$2.same

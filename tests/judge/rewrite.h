@@ -19,8 +19,8 @@ extern const char *const rewrite_names[REWRITES];
 /* A unit whose code can be put together anew: it branches by no table, and into itself, or it calls functions behind it. */
 bool can_rewrite(const Unit *unit);
 
-/* The unit's functions with that rewrite of instruction `at` of the first one, their code in the arena; NULL where it cannot be made
- * there. */
+/* The unit's functions with that rewrite of instruction `at` of the first one, their code in the arena; NULL where it cannot be
+ * made there. */
 CubinFunction *rewrite(Arena *arena, const Unit *unit, Rewrite kind, size_t at);
 
 #endif
