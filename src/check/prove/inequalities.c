@@ -10,6 +10,7 @@
 #include "check/prove/inequalities.h"
 
 #include "check/prove/combine.h"
+#include "check/prove/term_division.h"
 
 enum {
     READING_TRIES = 100,
@@ -444,7 +445,23 @@ static bool is_multiple_of(Integers *z, Term x, u64 of, u32 level)
     return false;
 }
 
-/* What holds of an atom by what it computes: a number that is shifted or masked. */
+/* A remainder is at most the divisor less 1, both modulo 2^bits: see prove_is_remainder(). */
+static void know_remainder(Integers *z, Inequalities *known, Term x, u32 level)
+{
+    Terms *t = &z->p->t;
+    Remainder r;
+    if (!prove_is_remainder(t, x, &r))
+        return;
+    Polynomial of = integers_read(z, r.of, true, level);
+    if (r.has_sign && !is_shown(z, &of, level))
+        return;
+    Polynomial own = integers_read(z, x, false, level),
+               most = integers_read(z, prove_plus(t, r.by, UINT64_MAX), false, level);
+    Polynomial below = polynomial_difference(&most, &own, 0);
+    know(z, known, &below);
+}
+
+/* What holds of an atom by what it computes: a number that is shifted or masked, or a remainder. */
 void integers_know(Integers *z, Inequalities *known, Term x, u32 level)
 {
     const Terms *t = &z->p->t;
@@ -452,8 +469,10 @@ void integers_know(Integers *z, Inequalities *known, Term x, u32 level)
     bool shifts = node.op == TERM_SHR && prove_is_const(t, prove_kid(t, x, 1)) &&
                   prove_node(t, prove_kid(t, x, 1))->value < node.bits && node.bits <= 64;
     bool masks = node.op == TERM_LOGIC && node.n == 2 && node.value == 0x8 && node.bits <= 64;
-    if (!shifts && !masks)
+    if (!shifts && !masks) {
+        know_remainder(z, known, x, level);
         return;
+    }
     Polynomial own = integers_atom(z, x, false), by = polynomial_constant(1);
     if (shifts) {
         Wide scale = (Wide)1 << prove_node(t, prove_kid(t, x, 1))->value;

@@ -30,9 +30,9 @@ struct Integers {
     Arena arena;
     u32 moment, tries;
     Inequalities known[INTEGERS_LEVELS];
-    FnvMap read;   /* by term, reading and level: the polynomial */
+    FnvMap read;           /* by term, reading and level: the polynomial */
     VecU32 sums, products; /* in facts, of several terms: parts of others */
-    VecU32 masked; /* in facts and questions: numbers that are shifted or masked */
+    VecU32 masked;         /* in facts and questions: numbers that are shifted or masked, and remainders */
 };
 
 Wide integers_least(u32 bits, bool is_signed);
@@ -45,7 +45,7 @@ Polynomial integers_congruent(Integers *z, Term x, bool is_signed, u32 level);
 /* The polynomial that is the number x. */
 Polynomial integers_read(Integers *z, Term x, bool is_signed, u32 level);
 
-/* Adds what is known of a number that is shifted or masked. */
+/* Adds what is known of a number that is shifted or masked, and of a remainder. */
 void integers_know(Integers *z, Inequalities *known, Term x, u32 level);
 /* Whether facts of the level below show it, by few of them if possible. z->tries bounds the search. */
 bool integers_not_negative(Integers *z, const Polynomial *g, u32 level, u32 depth);

@@ -1,5 +1,6 @@
 /* What is less than what, as integers: the questions that inequalities.c answers. */
 #include "check/prove/inequalities.h"
+#include "check/prove/term_division.h"
 
 enum {
     SUMS_MAX = 24,
@@ -51,7 +52,8 @@ static void find_masked(Integers *z, Term x, u32 depth)
 {
     const Terms *t = &z->p->t;
     TermNode node = *prove_node(t, x);
-    if ((node.op == TERM_SHR || node.op == TERM_LOGIC) && node.bits >= 32)
+    Remainder unused;
+    if (node.bits >= 32 && (node.op == TERM_SHR || node.op == TERM_LOGIC || prove_is_remainder(&z->p->t, x, &unused)))
         list_once(&z->masked, x);
     for (u32 k = 0; depth && is_looked_into((TermOp)node.op) && k < node.n; k++)
         find_masked(z, prove_kid(t, x, k), depth - 1);

@@ -186,3 +186,94 @@ Term prove_corrected(Terms *t, Term cond, Term yes, Term no)
     made = made ? made : whole_reciprocal(t, cond, yes, no);
     return made ? made : whole_reciprocal(t, opposite, no, yes);
 }
+
+/* ---- remainders ---------------------------------------------------------------------------------------------------------- */
+
+/* Let r be what a division of `of` by `by` leaves, where `of` is no negative number. Then r <= by - 1 modulo 2^bits, as unsigned
+ * numbers, whatever `by` is:
+ *
+ *   - by zero: by - 1 is the greatest number;
+ *   - by less than zero, where it is signed: r < |by| <= 2^(bits - 1), and by - 1 modulo 2^bits is at least 2^(bits - 1) - 1;
+ *   - else: 0 <= r < by.
+ *
+ * So is |of| - |by| U(|of|, |by|) for any signed number `of`: it is what |of| leaves, or |of| where `by` is zero. Whatever a
+ * division by zero gives, it is multiplied by zero in of - by * div(of, by). */
+
+/* The quotient that is a factor of the term, or the term; 0: there is none. */
+static Term quotient_in(const Terms *t, Term x, const char *name)
+{
+    TermNode node = *prove_node(t, x);
+    Term found = is_application(t, x, name, 2) ? x : 0;
+    for (u32 k = 0; node.op == TERM_MUL && k < node.n && !found; k++)
+        found = is_application(t, prove_kid(t, x, k), name, 2) ? prove_kid(t, x, k) : 0;
+    return found;
+}
+
+/* Whether x is a - d q for a quotient q of a by d. */
+static bool leaves(Terms *t, Term x, const char *name, Term *q)
+{
+    TermNode node = *prove_node(t, x);
+    for (u32 k = 0; node.op == TERM_LINEAR && k < node.n; k++) {
+        *q = quotient_in(t, prove_kid(t, x, k), name);
+        if (*q && prove_sub(t, prove_kid(t, *q, 0), prove_mul(t, prove_kid(t, *q, 1), *q)) == x)
+            return true;
+    }
+    return false;
+}
+
+/* The number of which x is the absolute value, or x. */
+static Term without_absolute(const Terms *t, Term x) { return is_application(t, x, "abs.s32", 1) ? prove_kid(t, x, 0) : x; }
+
+/* The quotient of absolute values, or of numbers without a sign, in the choices that prove_divide() makes; 0: there is none. */
+static Term chosen_quotient(Terms *t, Term x, u32 depth)
+{
+    TermNode node = *prove_node(t, x);
+    Term q = 0;
+    if (node.op == TERM_LINEAR)
+        return leaves(t, x, "div.u32", &q) ? q : 0;
+    for (u32 k = 1; k < node.n && node.op == TERM_ITE && depth && !q; k++)
+        q = chosen_quotient(t, prove_kid(t, x, k), depth - 1);
+    return q;
+}
+
+/* Whether x is the remainder as prove_divide() makes it, with or without what it is where the divisor is zero. */
+static bool is_made_remainder(Terms *t, Term x, bool is_signed, Term a, Term d)
+{
+    Term whole = prove_divide(t, true, is_signed, a, d);
+    bool is_choice = prove_node(t, whole)->op == TERM_ITE;
+    return whole == x || (is_choice && (prove_kid(t, whole, 1) == x || prove_kid(t, whole, 2) == x));
+}
+
+static bool is_chosen_remainder(Terms *t, Term x, Remainder *r)
+{
+    Term q = prove_bits(t, x) == 32 ? chosen_quotient(t, x, 2) : 0;
+    if (!q)
+        return false;
+    Term size = prove_kid(t, q, 0), by = prove_kid(t, q, 1), a = without_absolute(t, size), d = without_absolute(t, by);
+    bool is_sum = prove_node(t, x)->op == TERM_LINEAR;
+    *r = (Remainder){a, d, !is_sum && is_made_remainder(t, x, true, a, d)};
+    return is_sum || r->has_sign || is_made_remainder(t, x, false, size, by);
+}
+
+bool prove_is_remainder(Terms *t, Term x, Remainder *r)
+{
+    static const struct {
+        const char *remainder, *quotient;
+        u32 bits;
+        bool is_signed;
+    } forms[] = {{"rem.u32", "div.u32", 32, false},
+                 {"rem.s32", "div.s32", 32, true},
+                 {"rem.u64", "div.u64", 64, false},
+                 {"rem.s64", "div.s64", 64, true}};
+    if (is_chosen_remainder(t, x, r))
+        return true;
+    for (u32 k = 0; k < COUNT_OF(forms); k++) {
+        Term q = is_application(t, x, forms[k].remainder, 2) ? x : 0;
+        if (q || leaves(t, x, forms[k].quotient, &q)) {
+            *r = (Remainder){prove_kid(t, q, 0), prove_kid(t, q, 1), forms[k].is_signed};
+            return prove_bits(t, x) == forms[k].bits && prove_bits(t, r->of) == prove_bits(t, x) &&
+                   prove_bits(t, r->by) == prove_bits(t, x);
+        }
+    }
+    return false;
+}

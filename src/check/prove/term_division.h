@@ -1,4 +1,4 @@
-/* Divisions of 32 bits, and what computes one by a reciprocal. */
+/* Divisions of 32 bits, what computes one by a reciprocal, and remainders. */
 #ifndef PTXOPT_CHECK_PROVE_TERM_DIVISION_H
 #define PTXOPT_CHECK_PROVE_TERM_DIVISION_H
 
@@ -23,5 +23,13 @@ Term prove_corrected(Terms *t, Term cond, Term yes, Term no);
 
 /* x, where `cond` is true or false: choices by it near the top are made. */
 Term prove_chosen(Terms *t, Term x, Term cond, bool is_true);
+
+/* What is left of a division of 32 or 64 bits. */
+typedef struct Remainder {
+    Term of, by;
+    bool has_sign; /* that of the dividend, a signed number */
+} Remainder;
+/* Whether x is one. Then x <= by - 1 modulo 2^bits, as unsigned numbers, unless it has a sign and the dividend is negative. */
+bool prove_is_remainder(Terms *t, Term x, Remainder *r);
 
 #endif
