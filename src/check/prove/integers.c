@@ -187,6 +187,35 @@ static int number_by_integers(Integers *z, Term x, SetId asked)
     return is < 0 ? -1 : is != gap;
 }
 
+/* Whether x is in the set: 1, 0, or -1. x is a constant and the difference of two numbers, either way around, of which the path knows
+ * that they are equal, or that they are not. */
+static int by_difference(Prover *p, Term x, SetId asked)
+{
+    Terms *t = &p->t;
+    SetId equal = prove_set_range(&t->sets, PROVE_EQ, PROVE_EQ);
+    for (u32 k = p->facts.all.n, read = 0; k-- > 0 && read < INTEGERS_FACTS;) {
+        Fact f = p->facts.all.v[k];
+        bool is = f.set == equal;
+        if (!prove_is_newest_fact(&p->facts, k) || prove_node(t, f.term)->op != TERM_REL ||
+            (!is && prove_set_has(&t->sets, f.set, PROVE_EQ)) || prove_bits(t, prove_kid(t, f.term, 0)) != prove_bits(t, x))
+            continue;
+        read++;
+        Term apart = prove_sub(t, prove_kid(t, f.term, 0), prove_kid(t, f.term, 1));
+        for (u32 opposite = 0; opposite < 2; opposite++) {
+            Term rest = opposite ? prove_add(t, x, apart) : prove_sub(t, x, apart);
+            u64 number = prove_node(t, rest)->value;
+            if (!prove_is_const(t, rest))
+                continue;
+            if (is)
+                return prove_set_has(&t->sets, asked, number);
+            SetId one = prove_set_range(&t->sets, number, number);
+            if (asked == one || asked == prove_set_not(&t->sets, one, prove_mask(prove_bits(t, x))))
+                return asked != one;
+        }
+    }
+    return -1;
+}
+
 int prove_by_integers(Prover *p, Term x, SetId set)
 {
     Terms *t = &p->t;
@@ -196,8 +225,10 @@ int prove_by_integers(Prover *p, Term x, SetId set)
         return -1;
     Integers *z = at_this_moment(p);
     look_into(z, x);
-    if (!is_rel)
-        return number_by_integers(z, x, set);
+    if (!is_rel) {
+        int is = number_by_integers(z, x, set);
+        return is < 0 && prove_node(t, x)->op == TERM_LINEAR ? by_difference(p, x, set) : is;
+    }
     u32 left = relations_of(z, prove_kid(t, x, 0), prove_kid(t, x, 1));
     for (u32 r = 0; r < PROVE_RELS; r++)
         in |= (u32)prove_set_has(&t->sets, set, r) << r;

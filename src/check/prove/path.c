@@ -61,6 +61,9 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
     Running r = {.stop = STOP_FORK};
     Term guard = prove_guard(m, i);
     int taken = prove_decide(p, guard, &r.atom);
+    /* a quotient by a divisor that is known not to be zero is made without the choice */
+    if (taken < 0 && p->t.divides && prove_node(&p->t, guard)->choices)
+        taken = prove_decide(p, prove_simplify(p, guard), &r.atom);
     if (taken < 0)
         return r;
     *moved = true;
