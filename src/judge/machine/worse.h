@@ -19,8 +19,7 @@
  *   figure a version has more or fewer. (The geometric mean over the sizes of block, where none is known.) Warps that wait hide each
  *   other's latency, and warps that issue do not. So the truth lies between the cycles of a warp and its share of the cycles of all, and
  *   the root is the mean of these bounds. On an H100, a matrix product with half the cycles and half the warps took 0.65 of the time
- *   (docs/results.md), where the figure says 0.71. A version of which some size of block no longer fits at all is worse, and the
- *   other one is not.
+ *   where the figure says 0.71. A version of which some size of block no longer fits at all is worse, and the other one is not.
  *   Spills may be given for at least 10 % of that figure. The version that saves less than that by more spills is worse, and the other one
  *   is not.
  *   Fewer wrong counters make nothing worse, whatever they cost.
