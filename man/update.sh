@@ -21,7 +21,7 @@ region()
     fi
     if [ "$1" = kinds ]; then
         sed -n 's/^KIND([A-Z_]*, "\([^"]*\)", \([A-Z]*\), .*, "\(.*\)")$/\1 \2 \3/p' src/phase/kinds.def | awk '{
-            named = $2 == "NAMED"; phase = $1; sub(/^[^ ]+ [^ ]+ /, ""); print ".It\n.Cm " phase " :\n" $0 (named ? " (with the guard, too)" : "") "." }'
+            named = $2 == "NAMED"; phase = $1; sub(/^[^ ]+ [^ ]+ /, ""); print ".It\n.Cm " phase " :\n" $0 (named ? " (even with the guard)" : "") "." }'
         return
     fi
     if [ "$1" = phases ]; then said=$phases; else said=$help; fi
