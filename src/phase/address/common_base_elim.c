@@ -18,19 +18,19 @@
  * their number, order and effective address, and so their alignment; volatile ones too. Only pure instructions are added or
  * removed. Guarded writes have values of their own, about which nothing is known.
  *
- * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only dead code is worth it: a register stays as
- * it is if one of its readers needs it. Three things cost ptxas nothing. They are a product that additions read, a shift
- * that one addition reads, or several in another block, and the low half of a pair. A base is not kept live across a
- * call. For a value that a few machine instructions compute (target/ptxas.h), it is not kept live across a loop or a
- * barrier, or past PTXAS_BASE_NEAR. For an equal value that two instructions compute, it is not kept live into another
- * block. In shared and local memory a sum is one addition of 32 bits, and ptxas can distinguish local arrays whose
- * addresses are sums. Values that are the same in the whole warp, and read in a loop, ptxas keeps in uniform registers,
- * except for products of 64 bits. Where a thread's registers are full, one instruction less only makes ptxas order the
- * others differently.
+ * Pays (tests/ptxas/BASES.md) if ptxas does not see the equality itself, and if an instruction becomes dead: a register stays as
+ * it is if one of its readers still needs it. Three things cost ptxas nothing: a product that additions read; a shift that one
+ * addition reads, or several in another block; the low half of a pair.
  *
- * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --common-base-elim-max-depth.
- * Arrays in local memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has
- * nothing to do here. */
+ * A base is not kept live across a call. For a value that a few machine instructions compute (target/ptxas.h), it is not kept
+ * live across a loop or a barrier, or past PTXAS_BASE_NEAR. For an equal value that two instructions compute, it is not kept
+ * live into another block. In shared and local memory a sum is one 32-bit addition, and ptxas can distinguish local arrays whose
+ * addresses are sums. ptxas keeps warp-uniform values that a loop reads in uniform registers, except 64-bit products. If a
+ * thread's registers are full, removing one instruction only makes ptxas order the others differently.
+ *
+ * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than
+ * --common-base-elim-max-depth. Arrays in local memory have no lifetimes in PTX: their address is a constant, so cloning of
+ * allocas does not apply. */
 #include "analysis/uniform.h"
 #include "base/bound.h"
 #include "ir/edit.h"

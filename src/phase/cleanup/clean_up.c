@@ -17,12 +17,12 @@
  * A decided branch is removed only where that lets the threads of no other branch reconverge sooner
  * (analysis/reconverge.h). For ptxas, paths that no thread takes are paths, too.
  *
- * Threads that a table sends to different blocks are separate groups (transform/groups.h). They stay separate where some
+ * Threads that a jump table sends to different blocks are separate groups (transform/groups.h). They stay separate if some of them
  * wait for others, or see them.
  *
- * Declines: blocks that debug data names; blocks with a pragma, which has an effect only in the block that a back edge
- * enters; bypassing an empty block through which several blocks lead to a loop's header; a change of whatever decides by which
- * block an irreducible loop is entered (loop_is_around_irreducible). */
+ * Declines: blocks that debug data names; blocks with a pragma, which has an effect only in the block that a back edge enters;
+ * empty blocks through which several blocks lead to a loop's header; branches that decide through which block an irreducible
+ * loop is entered (loop_is_around_irreducible). */
 #include "analysis/reconverge.h"
 #include "base/bound.h"
 #include "base/marks.h"

@@ -1,4 +1,4 @@
-/* invariant-division: divides by what a loop does not change with a reciprocal that is computed once, in front of the loop.
+/* invariant-division: divides by loop invariants with a reciprocal that is computed once, in front of the loop.
  *
  *     LOOP: div.u32 q, a, d;                   div.u32 r, 2^32 - 1, d;   setp.eq.u32 zero, d, 0;
  *           rem.u32 m, a, d;                   neg.s32 n, d;
@@ -19,17 +19,17 @@
  * Signed numbers are divided by their absolute values, unsigned, and get their signs afterwards. The quotient's sign is
  * that of a xor d, the remainder's that of a. The quotient of -2^31 by -1 is 2^31, which is -2^31, as ptxas has it.
  *
- * What is computed in front of the loop cannot fault, and nobody else reads it. No edge is added; no thread waits for another
- * one that it did not wait for.
+ * The code in front of the loop cannot fault, and nobody else reads its results. No edge is added, and no thread newly waits for
+ * another one.
  *
  * Pays where the loop runs three times or more (tests/ptxas/DIVISIONS.md). ptxas makes 16 to 26 instructions of a
  * division, and always corrects twice. Unless the division stands in the loop's first block, it computes the reciprocal
  * anew in each iteration. In front of the loop it makes one such division of the reciprocal. div and rem of the same
  * operands share the estimate.
  *
- * Declines: divisors that are constants, which ptxas divides by in fewer instructions; guarded divisions; divisors by which nothing
- * divides in every iteration, except divisions of 32 bits that compilers write beside one of 64 bits; loops with loops inside, or
- * beside deeper ones, where the time is; loops into which too many registers are live. */
+ * Declines: constant divisors, by which ptxas divides in fewer instructions; guarded divisions; divisors for which no division is
+ * executed in every iteration, except 32-bit divisions that compilers write beside a 64-bit one; loops that contain loops, or are
+ * beside deeper ones, which take the time; loops with too many live-in registers. */
 #include "analysis/loop_test.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"

@@ -10,18 +10,17 @@
  * From -O2 on, a latch that compares an affine function of what the loop steps gets a counter of its own
  * (phase/latches/counter.h). Or it compares a register that the loop steps anyway with its last value.
  *
- * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order.
- * Only branches, and the comparisons that decide them, change or move. A comparison of floats is inverted to its
- * unordered twin, and every other reader still finds its value. `.uni` is never added. Threads that leave the loop by a
- * guarded ret may wait at a ret of its own for those that stay. So no thread of the loop may wait for others to leave.
+ * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order. Only
+ * branches, and the comparisons that decide them, change or move. A comparison of floats is inverted to its unordered twin, and
+ * every other reader still finds its value. `.uni` is never added. Threads that leave the loop by a guarded ret may wait at a
+ * separate ret for those that stay. So the phase leaves loops alone whose threads may wait for others to leave.
  *
- * Declines: loops with the pragma nounroll; loops that ptxas would count wrongly (transform/miscounted.h); loops that leave
- * for equality with a counter that steps by more than one, since they were unrolled before; latches in front of an
- * irreducible loop, or in it; conditions whose comparison is guarded, combined, or in another block. So are conditions on
- * values that ptxas cannot count by, where the rewrite gains nothing. A loop gets no counter of its own if ptxas would
- * probably not unroll it even then. That holds for large loops, and those with a second exit, a call or an operation of
- * the warp. It also holds for those that do not run towards their bound. Nor does it where ptxas would unroll it too
- * often, or where it was unrolled before (phase/latches/unrolled.h). */
+ * Declines: loops with the pragma nounroll; loops that ptxas would count wrongly (transform/miscounted.h); loops that leave for
+ * equality with a counter that steps by more than one, since they were unrolled before; latches in front of an irreducible loop,
+ * or in it; conditions whose comparison is guarded, combined, or in another block; conditions on values that ptxas cannot count
+ * by. A loop gets no counter of its own if ptxas would probably not unroll it even then: large loops, loops with a second exit,
+ * a call or a warp operation, and loops that do not run towards their bound. Nor does it get one if ptxas would unroll it too
+ * often, or if it was unrolled before (phase/latches/unrolled.h). */
 #include "analysis/affine.h"
 #include "analysis/reconverge.h"
 #include "base/bound.h"

@@ -1,4 +1,4 @@
-/* levers: gives ptxas the directives and pragmas that options name. --tune finds out which of them pay.
+/* levers: writes the directives and pragmas for ptxas that options ask for. --tune finds out which of them pay.
  *
  *     .visible .entry k(.param .u64 p)    .visible .entry k(.param .u64 p)
  *     .reqntid 128                        .reqntid 128
@@ -6,14 +6,15 @@
  *     LOOP: ...                           {
  *                                         LOOP: .pragma "nounroll"; ...
  *
- * Sound: no instruction changes. The directives say how many registers ptxas may take, which loops it may unroll and where it spills. A
- * launch that was possible still is. A block of known size gets no more registers than a multiprocessor has, and .maxnreg and
- * .minnctapersm of the text are only made stricter. Only .maxntid forbids launches, and --block-size has promised that there are none.
+ * Sound: no instruction changes. The directives say how many registers ptxas may take, which loops it may unroll and where it
+ * spills. A launch that was possible still is. A block of known size gets no more registers than a multiprocessor has. Existing
+ * .maxnreg and .minnctapersm only become stricter. Only .maxntid forbids launches, and --block-size promises that there are none
+ * of these.
  *
- * Pays: as the judge of --tune says for a kernel; docs/levers.md has what it did for corpora.
+ * Pays: the judge of --tune decides for each kernel; docs/levers.md has results.
  *
- * Declines: what ptxas refuses or ignores: .minnctapersm where the block size is not known; shared memory for spills where there is
- * dynamic shared memory or a call. With setmaxnreg, a block has to get the registers that its warps ask for. */
+ * Declines: whatever ptxas rejects or ignores: .minnctapersm if the block size is not known; shared memory for spills if there is
+ * dynamic shared memory or a call. With setmaxnreg, a block must get the registers that its warps ask for. */
 #define _GNU_SOURCE /* memmem */
 #include <string.h>
 

@@ -5,29 +5,27 @@
  *     st.local.u64 [%rd1], %rd5;                mov.b64 slot, %rd5;
  *     ld.local.u64 %rd6, [%rd1];                mov.b64 %rd6, slot;
  *
- * A variable is cut into the slots that its loads and stores agree on (slots.c), and each becomes a register. Of a slot that
- * is also accessed in parts, halves are registers of their own, and prmt takes or puts single bytes. A variable of which
- * nothing is left goes with its declaration. Follows mem2reg and SROA of LLVM.
+ * A variable is cut into the slots that its loads and stores agree on (slots.c), and each slot becomes a register. If parts of a
+ * slot are accessed as well, its halves are separate registers, and prmt extracts or inserts single bytes. A variable without
+ * accesses loses its declaration. Follows mem2reg and SROA of LLVM.
  *
- * A loop that runs a constant number of times is written out, with the loops in it, if some variable goes for that
- * (iterations.c). In each iteration its counters are constants, and so are the places of elements.
+ * A loop that runs a constant number of times is fully unrolled, with the loops in it, if some variable can then be removed
+ * (iterations.c). In each iteration its counters are constants, and so are the offsets of array elements.
  *
- * Sound: local memory is the thread's own, so that nobody else can tell whether it was accessed. An address at a constant
- * place inside its variable may be only in the brackets of plain loads and stores. Then these instructions alone know the
- * variable (variables.c). No such access can fault. What a variable holds that was never written may be anything: a slot
- * that some path reads before it writes it begins as 0. Guarded accesses are guarded moves. No branch changes. Every
- * thread executes each iteration that is written out, in order. Those that execute it together execute its copy together:
- * a latch never divides a warp, and is its loop's only exit. Instructions that see which lanes execute them are not
- * copied.
+ * Sound: local memory is the thread's own, so no other thread can observe accesses to it. The address of a variable may be used
+ * only in the brackets of plain loads and stores, at constant offsets inside the variable. Then no other instruction accesses
+ * the variable (variables.c), and no such access can fault. Memory that was never written may hold anything: a slot that some
+ * path reads before writing it starts as 0. Guarded accesses become guarded moves. No branch changes. Every thread executes each
+ * unrolled iteration, in order. Threads that execute an iteration together execute its copy together: the latch never divides a
+ * warp, and is the loop's only exit. Instructions that see which lanes execute them are not copied.
  *
- * Pays (tests/ptxas/LOCALS.md) where ptxas does not do it itself. It does so if all accesses of the variable are of
- * .local, at constant places. They must be of 2 or 4 bytes that no other access overlaps in part. It does not see through
- * cvta.local and back.
+ * Pays (tests/ptxas/LOCALS.md) if ptxas does not do it itself. ptxas does if all accesses of the variable are .local accesses of
+ * 2 or 4 bytes at constant offsets, and none overlaps another one in part. It does not see through cvta.local and back.
  *
- * Declines: variables whose address is stored, compared, chosen, or passed to a call; volatile, strong and atomic accesses; bytes
- * that an index may reach, in loops that are not written out. All variables of a function stay if an access is not known
- * to remain inside its own. So they do if a loop would be left with arithmetic on constants (transform/miscounted.h). So
- * do those whose slots take more registers at once than a thread has (lifetimes.c). */
+ * Declines: variables whose address is stored, compared, selected, or passed to a call; volatile, strong and atomic accesses; bytes
+ * that an index may reach, in loops that are not unrolled. All variables of a function stay if an access is not known to remain
+ * inside its own variable, or if a loop would be left with arithmetic on constants (transform/miscounted.h). Variables also stay if
+ * their slots take more registers at once than a thread has (lifetimes.c). */
 #include "phase/local_to_registers/iterations.h"
 #include "phase/local_to_registers/lifetimes.h"
 #include "target/ptxas.h"

@@ -22,15 +22,20 @@
  * instructions that depend on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni`
  * stays where both branches had it.
  *
- * Declines: loads that cannot be guarded, or where guarding was not measured to pay: more than one load; arms of several
- * blocks after it; a predicate that stands for several branches, or is the same in a warp; many live registers; no
- * comparison that takes the predicate in. Loads of the kernel's parameters cannot fault, and need no guard. Further:
- * anything with an effect, convergent, volatile, carried or guarded; more cheap instructions than the knob allows; related
- * predicates; branches that end, leave or continue a loop (tests/ptxas/LOOPS.md); equalities that ptxas propagates into the
- * block after them; cases of a switch; a branch that all threads of a warp, in all iterations of its loop, take one way,
- * before another one that divides no warp; in a loop, a chain of instructions in front of a short arm; a load in front that
- * one arm alone reads; pinned labels, pragmas, scopes; blocks that threads now reach over both branches and then would
- * reach together, if an instruction there sees which threads are together. */
+ * Declines loads that cannot be guarded, or where guarding was not measured to pay: more than one load; arms of several
+ * blocks after it; a predicate that stands for several branches, or is equal in a warp; many live registers; no comparison that
+ * can take the predicate as an operand. Loads of the kernel's parameters cannot fault, and need no guard.
+ *
+ * Also declines:
+ *   inner blocks with effects, or with convergent, volatile or guarded instructions, or carry chains;
+ *   more cheap instructions than the knob allows; related predicates; pinned labels, pragmas, scopes;
+ *   branches that end, leave or continue a loop (tests/ptxas/LOOPS.md);
+ *   equalities that ptxas propagates into the block after them; cases of a switch;
+ *   a loop-invariant branch that divides no warp, before another branch that divides none;
+ *   in a loop, a chain of instructions in front of a short arm;
+ *   a load in front of the branch that only one arm reads;
+ *   targets that threads reach through both branches, and would newly reach together, if an instruction there sees which
+ *   threads are together. */
 #include "phase/nested/site.h"
 
 #include "ir/cfg.h"

@@ -1,4 +1,4 @@
-/* switch-lowering: recovers switches from the compares that a compiler made of them, and takes each decision anew.
+/* switch-lowering: recovers switches from compares, and makes them jump tables or binary searches.
  *
  *     setp.gt.s32 %p1, %r1, 3;  @%p1 bra B;          setp.gt.u32 %p5, %r1, 7;  @%p5 bra D;
  *     setp.eq.s32 %p2, %r1, 0;  @%p2 bra C0;         t: .branchtargets C0, C1, C2, ...;
@@ -6,24 +6,26 @@
  *     B: setp.eq.s32 %p4, %r1, 4;  @%p4 bra C4; ...
  *
  * The target of each value is computed, not matched (recover.h), so chains, trees, ranges, bit tests and jump tables are
- * treated alike. The answer is a jump table, tables and tests under a search, or what was there (plan.h). Follows
+ * treated alike. The result is a jump table, tables and tests under a search, or the original code (plan.h). Follows
  * DoSwitchOpt of ptxas for the thresholds. Clusters are those of Kannan and Proebsting, "Correction to 'Producing good
- * code for the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
+ * code for the case statement'" (1994), weighed by the measurements of tests/ptxas/SWITCHES.md.
+ *
+ * A region is the blocks that decide a switch; its root is the block that enters it.
  *
  * Sound: a region's blocks only compute conditions and copies, and edges enter them only from the region. Their results are
- * not read after the region, or are computed again on the path there. The same values as before lead to every block after
- * the region. Its blocks are dominated by the root and none post-dominates it. So an instruction that depends on a new
- * branch depended on the root's, for which all new branches stand. The graph stays reducible: a region is acyclic and has
+ * not read after the region, or are computed again on the path there. Each block after the region is reached by the same values
+ * as before. The root dominates the region's blocks, and none of them post-dominates it. So an instruction that depends on a new
+ * branch depended on the root's branch, for which all new branches stand. The graph stays reducible: a region is acyclic and has
  * one entry, before and after.
  *
- * Where threads of different cases may now reconverge, analysis/reconverge.h is asked. A table is brx.idx.uni only where
- * the selector is uniform: .uni on the branches before promised equal predicates.
+ * If threads of different cases may newly reconverge, analysis/reconverge.h decides whether they may. A table is brx.idx.uni
+ * only if the selector is uniform, because .uni on the original branches promised only equal predicates.
  *
  * Declines: tables in modules that name undeclared functions, which are not for ptxas; few cases; branches that differ from
- * the root's in .uni; equality chains in loops, which ptxas itself makes tables of; edges out that need many of the
- * region's instructions. Also declined is a region before a convergent instruction where threads that took one path, but
- * may have different selectors, would be divided. So is one before an instruction that does not name its threads and
- * would get others, or before a wait that these might end. */
+ * the root's in .uni; equality chains in loops, of which ptxas itself makes tables; edges out that need many of the region's
+ * instructions. A region before a convergent instruction is declined if threads that took one path, but may have different
+ * selectors, would be divided. It is also declined before an instruction that does not name its threads and would see others,
+ * or before a wait that these might end. */
 #include <string.h>
 
 #include "analysis/reconverge.h"

@@ -1,4 +1,4 @@
-/* jump-threading: an edge into a block whose branch is decided on that edge goes straight to where the branch leads.
+/* jump-threading: if the branch of a block is decided on an edge into the block, the edge goes straight to the branch's target.
  *
  *     @p bra A; ...; bra J;              @p bra A; ...; bra D;
  *  A: ...;                            A: ...;
@@ -10,26 +10,25 @@
  * that all edges decide alike is removed. Follows LLVM's JumpThreading.
  *
  * Sound: every thread executes the same instructions as before, except for pure ones whose results nobody reads. Only pure
- * instructions and plain loads and stores are duplicated, these onto every edge. The one block at which threads no longer
- * reconverge is the bypassed one, J. So the code that depends on an earlier branch X grows only if J was X's immediate
- * post-dominator. It then grows only by the code between J and J's own. No convergent instruction may stand there, unless
- * no branch X divides a warp. That holds for any number of blocks threaded at once, but not for a mixture of the two cases:
- * each sweep threads those of one. New paths are old paths, so a loop's header keeps dominating it as long as headers are
- * not bypassed: reducible stays reducible.
+ * instructions and plain loads and stores are duplicated; loads and stores onto every edge. The one block at which threads no
+ * longer reconverge is the bypassed one, J. So the code that depends on an earlier branch X grows only if J was X's immediate
+ * post-dominator. It then grows only by the code between J and J's own. No convergent instruction may stand there, unless no
+ * branch X divides a warp. That holds for any number of blocks threaded at once, but not for a mixture of the two cases: each
+ * sweep threads those of one. New paths are old paths, so a loop's header keeps dominating it as long as headers are not
+ * bypassed: reducible stays reducible.
  *
- * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in
- * several groups, they no longer run together after it. Then nothing before J may be predicated either, and J's branch
- * must outweigh the code that is now executed once a group. The block at which all paths from J join, except for those
- * out of its loop, is executed once in any case. All edges into J must be decided, so that its branch vanishes, or all
- * but one, so that nobody waits there. In loops a branch that warps come to as a whole must vanish as well. Where many
- * registers are live, ptxas has none left to execute two parts of an arm together. Outside of loops clones must not cost
- * more than J, and while other edges need J there must be more to bypass than its branch. Edges out of loops never
- * qualify.
+ * Pays (tests/ptxas/THREADING.md) if ptxas does not predicate the code that J's branch decides. If a warp may reach J in several
+ * groups, these no longer run together after it. Then code before J must not be predicated either, and J's branch must outweigh
+ * the code that each group now executes separately. The block at which all paths from J join, except those out of its loop, is
+ * executed once in any case. All edges into J must be decided, so that its branch vanishes, or all but one, so that nobody
+ * waits there. In loops, a branch that whole warps reach together must vanish as well. If many registers are live, ptxas has none
+ * left to execute two parts of an arm together. Outside of loops, clones must not cost more than J, and if other edges still need J
+ * there must be more to bypass than its branch. Edges out of loops never qualify.
  *
- * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
- * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold for
- * them; comparisons are found by dominance, not by a search over predecessors. The branch of a header or of the entry block
- * goes where all paths to it decide it alike.
+ * Declines: loop headers, and rewrites that would make a new latch, entry or exit of a loop; clones of `i = i + 1` in loops (ptxas
+ * would no longer count them); blocks with pragmas, inner scopes, or labels that debug data names. PTX has no phis, so there is no
+ * threshold for them. Comparisons are found by dominance, not by a search over predecessors. The branch of a header or of the entry
+ * block is removed only if all paths to it decide it alike.
  *
  * decide.h says where edges lead, judge.h whether they may, body.h what is cloned onto them. */
 #include "ir/cfg.h"
