@@ -1,6 +1,6 @@
 /* The analyses of one function (analysis.def). Each is computed when it is asked for and not up to date. An edit
- * (ir/edit.h) moves the function to a new epoch of its edges or its code. What was computed of the old one is then out of
- * date. It is frozen instead where a phase wants the answers from before its rewrites. A result is read through its
+ * (ir/edit.h) moves the function to a new epoch of its edges or its code. Results for the old epoch are then out of
+ * date. A phase that wants the answers from before its rewrites freezes them. A result is read through its
  * accessor only. No pointer to it outlives the next thaw, or the next edit if it is not frozen. */
 #ifndef PTXOPT_ANALYSIS_ANALYSES_H
 #define PTXOPT_ANALYSIS_ANALYSES_H

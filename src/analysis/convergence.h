@@ -4,8 +4,8 @@
  *   - The branches that a convergent instruction transitively depends on are a subset of those before. Branches that were
  *     proven warp-uniform before do not count, nor do new ones that are proven so now.
  *   - It does not stand in more places than before, and none is new. Copies in fewer loops than it was, on one path, are
- *     iterations that were written out. Each dominates the next one, which post-dominates it, in the same loop.
- *   - It has not got a guard, unless it depends on fewer branches instead.
+ *     unrolled iterations. Each dominates the next one, which post-dominates it, in the same loop.
+ *   - It does not get a guard, unless it depends on fewer branches instead.
  *   - There are no more irreducible regions than before.
  *
  * Instructions and branches are identified by Instr.origin, so a clone counts as its original. A branch that stands for others

@@ -1,4 +1,5 @@
-/* Comparisons of values in a loop that are no sums, but not greater than one: masked and clamped indices, remainders, bytes. */
+/* Comparisons in a loop of values that are not sums (loop_sums.h), but are at most one: masked and clamped indices,
+ * remainders, bytes. */
 #ifndef PTXOPT_ANALYSIS_LOOP_BOUNDS_H
 #define PTXOPT_ANALYSIS_LOOP_BOUNDS_H
 

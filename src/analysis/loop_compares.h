@@ -1,4 +1,4 @@
-/* Comparisons of a loop's counters with what does not change, as linear expressions, and the branches that they decide. */
+/* Comparisons of a loop's counters with loop invariants, as linear expressions, and the branches that they decide. */
 #ifndef PTXOPT_ANALYSIS_LOOP_COMPARES_H
 #define PTXOPT_ANALYSIS_LOOP_COMPARES_H
 

@@ -1,4 +1,4 @@
-/* Integers in a loop as linear expressions (analysis/linear.h) of what registers hold in front of it. */
+/* Integers in a loop as linear expressions (analysis/linear.h) of registers in front of the loop. */
 #ifndef PTXOPT_ANALYSIS_LOOP_SUMS_H
 #define PTXOPT_ANALYSIS_LOOP_SUMS_H
 

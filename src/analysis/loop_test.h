@@ -1,5 +1,5 @@
-/* A comparison that decides whether a loop continues: of an affine function of the iteration's number with a bound that
- * does not change. */
+/* A comparison that decides whether a loop continues: of an affine function of the iteration's number with an invariant
+ * bound. */
 #ifndef PTXOPT_ANALYSIS_LOOP_TEST_H
 #define PTXOPT_ANALYSIS_LOOP_TEST_H
 

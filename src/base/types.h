@@ -1,4 +1,4 @@
-/* Short names for the fixed-width integers, and the two value types that every room shares. */
+/* Short names for the fixed-width integers, and the two value types that every folder shares. */
 #ifndef PTXOPT_BASE_TYPES_H
 #define PTXOPT_BASE_TYPES_H
 

@@ -1,5 +1,5 @@
-/* Large kernels that gain little. Under the guard each kernel that changes costs what ptxas takes for its original, and, where it gets
- * worse, for the whole text once more. That is not worth a rewrite of a kind that was never seen to gain 1 % there. */
+/* Large kernels that gain little. Under the guard, ptxas also assembles the original of each changed kernel, and the whole
+ * text once more if the kernel got worse. That is not worth a kind of rewrite that was never seen to gain 1 % in large kernels. */
 #ifndef PTXOPT_PIPELINE_LITTLE_H
 #define PTXOPT_PIPELINE_LITTLE_H
 

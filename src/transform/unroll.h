@@ -1,4 +1,4 @@
-/* Writes out the iterations of a loop, and of the loops in it. */
+/* Fully unrolls a loop, and the loops in it. */
 #ifndef PTXOPT_TRANSFORM_UNROLL_H
 #define PTXOPT_TRANSFORM_UNROLL_H
 

@@ -1,4 +1,4 @@
-/* The divisions of 32 bits in innermost loops whose divisor no iteration changes. */
+/* The 32-bit divisions in innermost loops whose divisor is loop-invariant. */
 #ifndef PTXOPT_PHASE_DIVISION_SITES_H
 #define PTXOPT_PHASE_DIVISION_SITES_H
 
