@@ -13,7 +13,7 @@ check: setup fetch-ptxas
 	@$(MAKE) all tools lib $(UNIT)
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(CHECK)
 
-#: make check-all        what CI runs besides: lint, sanitizers, fuzzing, probes of ptxas, clients, planted faults
+#: make check-all        the other suites that CI runs: lint, sanitizers, fuzzing, probes of ptxas, clients, planted faults
 check-all:
 	@CHECK_ALL=1 $(MAKE) setup
 	@$(MAKE) all tools lib
@@ -41,11 +41,11 @@ $(SCRIPTS:%=check-%): check-%: all tools
 check-cubinstat: tools
 	@CUBINSTAT=$(BUILD)/cubinstat sh tests/tools/cubinstat_check.sh
 
-#: make check-clients    ptxopt before its real users, which are installed into build/clients; `make check-all` does a part of it
+#: make check-clients    ptxopt with the tools that use it, which are installed into build/clients; `make check-all` runs a part of it
 check-clients-quick: all tools lib
 	@CLIENTS=quick NAME=clients-quick sh tests/clients.sh
 
-#: make check-PROBES     what ptxas was measured to make of each pattern: loops switches tails threading nested bases divisions locals
+#: make check-PROBES     measures again what ptxas makes of each pattern: loops switches tails threading nested bases divisions locals
 $(PROBES:%=check-%): check-%: all tools
 	@sh tests/ptxas/$$(awk '$$1 == "$*" { print $$2 }' tests/ptxas/suites) $*
 
@@ -59,7 +59,7 @@ check-ptxas: all tools $(LARGE)
 check-debug: debug
 	@NAME=debug BUILD=$(BUILD)/debug sh tests/run.sh
 
-#: make check-gates      every case without the gates of src/analysis: what comes out otherwise the prover must refuse (tests/gates/rows)
+#: make check-gates      every case without the gates of src/analysis: the prover must reject each output that differs (tests/gates/rows)
 check-gates: all debug
 	@sh tests/gates.sh
 
@@ -72,7 +72,7 @@ check-asan:
 fuzz-exec check-fuzz-exec: $(FUZZ)
 	@. tests/lib.sh && $(BUILD)/fuzz-exec --folder=$(BUILD)/fuzz -n $(N) -j $(JOBS)
 
-#: make fuzz-mutate N=1000 FIRST=1  texts of the tests, and random kernels, changed at random: no crash or alarm, and what can run does the same
+#: make fuzz-mutate N=1000 FIRST=1  texts of the tests, and random kernels, changed at random: no crash or alarm, and runs give the same results
 fuzz-mutate check-fuzz-mutate: $(FUZZ)
 	@FIRST=$(FIRST) N=$(N) sh tests/fuzz/mutate.sh
 
@@ -80,7 +80,7 @@ fuzz-mutate check-fuzz-mutate: $(FUZZ)
 check-mutants: $(BUILD)/mutants
 	@N=$(N) sh tests/mutants.sh
 
-#: make check-opcodes     what the interpreter sees each opcode do, beside what isa/ claims; wrong rows, planted, must be noticed
+#: make check-opcodes     compares each opcode's row in isa/ with the interpreter; planted wrong rows must be noticed
 check-opcodes: $(BUILD)/opcodes
 	@$(BUILD)/opcodes
 
@@ -120,7 +120,7 @@ report: all tools $(LARGE)
 corpus: all tools
 	@sh tests/corpus.sh
 
-#: make worth PHASE=x     the same of one phase: machine code with it, beside machine code without it [WITH=--enable-x]
+#: make worth PHASE=x     the same for one phase: machine code with it, compared with machine code without it [WITH=--enable-x]
 worth: all tools
 	@PHASE='$(PHASE)' WITH='$(WITH)' sh tests/worth.sh
 
@@ -130,15 +130,15 @@ limits: $(BENCH) $(BUILD)/ptxrun $(BUILD)/ptxopt-prove
 	@$(MAKE) BUILD=$(BUILD)/limits CPPFLAGS=-DPTXOPT_LIMITS LDFLAGS="-no-pie -Wl,--wrap=_exit $(BUILD)/limits/tests/limits/count.o" $(BUILD)/limits/ptxopt
 	@PTXBIG=$(BUILD)/ptxbig TOOLS=$(BUILD) BUILD=$(BUILD)/limits sh tests/limits.sh
 
-#: make bench            -O2 beside an earlier commit, BASE=.., on seven files of CORPUS: instructions of each phase, memory, share of ptxas
+#: make bench            -O2 compared with an earlier commit, BASE=.., on seven files of CORPUS: instructions of each phase, memory, share of ptxas
 bench: $(PTXOPT) $(BUILD)/measure
 	@MAKE='$(MAKE)' BASE='$(BASE)' sh tests/bench/relative.sh
 
-#: make bench-targets    time, memory and how they grow, each beside its target; beside ptxas where it is at hand
+#: make bench-targets    time, memory and how they grow, compared with their targets, and with ptxas if it is available
 bench-targets: all $(BENCH)
 	@sh tests/bench/bench.sh
 
-#: make bench-guard      what the guard costs and saves on CORPUS (a folder), beside ptxas alone
+#: make bench-guard      what the guard costs and saves on CORPUS (a folder), compared with ptxas alone
 bench-guard: all tools
 	@sh tests/bench/guard.sh
 
@@ -146,7 +146,7 @@ bench-guard: all tools
 bless: all
 	@sh tests/run.sh --bless
 
-#: make lint             clang-tidy and cppcheck, where at hand: what they find is a failure
+#: make lint             clang-tidy and cppcheck, if available: any finding is a failure
 lint check-lint: $(GEN)/parser.c $(GEN)/version.h
 	@sh tests/lint.sh
 
