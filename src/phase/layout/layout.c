@@ -32,10 +32,9 @@ static bool is_case_test(const Instr *branch)
     return with && with->kind == OPND_IMM && (def->op->cmp == CMP_EQ || def->op->cmp == CMP_NE);
 }
 
-/* Whether inverting the branch pays. By the taken successor ptxas decides what to predicate and how to order the arms. It
- * was measured on 1120 kernels of Warp where nothing else is to be done. Inverting branches in front of joins made 452 a
- * little better and 79 worse. Cycles and instructions in all stayed the same. So a branch stays as its compiler wrote
- * it. */
+/* Whether inverting the branch pays. By the taken successor ptxas decides what to predicate and how to order the arms. In
+ * 1120 kernels of Warp where nothing else is to be done, inverting branches in front of joins made 452 a little better and
+ * 79 worse, with the same cycles and instructions in all. So a branch stays as its compiler wrote it. */
 static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, const Instr *branch)
 {
     bool asked = knobs->layout_invert == INVERT_ALWAYS, pays = knobs->layout_invert == INVERT_NEW && branch->changed;
