@@ -44,7 +44,8 @@
  * does not run long enough to gain what is computed for it finds out after a few instructions. FIRST and LOOP get the
  * pragma nounroll: they run rarely, and are not split again. The parts of a function's loops, and the copies of
  * loop-version, which comes first, take at most --loop-version-size machine instructions. The loops that gain the most
- * come first.
+ * come first. A large function keeps the guards of a loop that takes a small part of its time: no judge would see the
+ * difference, and to ask takes as long as to assemble the function once more.
  *
  * Declines: checks of values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and those with
  * instructions that may not be copied. */
@@ -62,6 +63,8 @@ enum {
     ENOUGH = 4,      /* iterations without guards */
     PAYS_AFTER = 8,  /* iterations that have to save what the test costs; twice as many where guards are dense */
     DENSE = 8,       /* several guards, and one in so many instructions: without them loads may go together */
+    LARGE = 3000,    /* machine instructions: it takes long to judge such a function, as in pipeline/little.def */
+    SEEN = 200,      /* a gain below this part of the function's cost is below what the judge tells apart */
     STEP_MOST = 256  /* the largest step of a loop from which nothing but checks goes */
 };
 
@@ -300,12 +303,37 @@ static const char *why_not_unrolled(Analyses *an, RangeSplit *s)
     return most_trips(an, s) <= PTXAS_UNROLLED_WHOLE / (size + 1) ? "ptxas may unroll the loop to its end" : NULL;
 }
 
-static const char *why_no_gain(Analyses *an, RangeSplit *s)
+/* What plans of a function share. */
+typedef struct SplitSearch {
+    PhaseRun *run;
+    u64 most;  /* machine instructions of the copies of its loops */
+    u64 whole; /* all instructions of a large function, as often as they may run; 0: it is not large */
+    LoopLanes lanes;
+    Marks seen;
+    MiscountedLoops miscounted;
+} SplitSearch;
+
+/* Machine instructions in a loop of that depth, as often as they may run. */
+static u64 often(u32 instructions, u32 depth) { return (u64)instructions << (depth < 8 ? 3 * depth : 24); }
+
+static u64 whole_cost(Analyses *an)
+{
+    u64 once = 0, whole = 0;
+    for_each_block(b, an->fn) {
+        const Loop *loop = loop_of(an_loops(an), b);
+        u32 cost = ptxas_block_cost(b, UINT16_MAX);
+        once += cost;
+        whole += often(cost, loop ? loop->depth : 0);
+    }
+    return once < LARGE ? 0 : whole;
+}
+
+static const char *why_no_gain(Analyses *an, RangeSplit *s, const SplitSearch *search)
 {
     u32 enough = range_split_has_only_checks(s) ? 1 : s->enough;
     u32 cost = loop_interval_build(&s->interval, range_split_has_only_checks(s) ? 0 : enough, enough, NULL).cost;
     u64 trips = most_trips(an, s);
-    s->gain = (u64)s->saved << (s->loop->depth < 8 ? 3 * s->loop->depth : 24);
+    s->gain = often(s->saved, s->loop->depth);
     if (cost == UINT32_MAX)
         return "it holds in too few iterations";
     s->trips = enough;
@@ -314,6 +342,8 @@ static const char *why_no_gain(Analyses *an, RangeSplit *s)
     s->enough = enough;
     if (range_split_has_only_checks(s))
         return why_not_unrolled(an, s);
+    if (s->gain < search->whole / SEEN)
+        return "the rest of the function takes so long that what the loop gains is not seen";
     s->trips += cost / s->saved;
     if (trips <= 2 * ENOUGH)
         return "the loop runs a few times only";
@@ -323,7 +353,7 @@ static const char *why_no_gain(Analyses *an, RangeSplit *s)
     return cost > times * PAYS_AFTER * s->saved ? "the test in front of the loop would cost more than it saves" : NULL;
 }
 
-static const char *why_not(Analyses *an, RangeSplit *s, u64 most, LoopLanes *lanes)
+static const char *why_not(Analyses *an, RangeSplit *s, SplitSearch *search)
 {
     const Loop *loop = s->loop;
     if (!s->test && (loop_is_left_at(an_loops(an), loop, loop->latches[0]) || s->checks < 2))
@@ -332,9 +362,9 @@ static const char *why_not(Analyses *an, RangeSplit *s, u64 most, LoopLanes *lan
         return "nothing can stand in front of the loop";
     if (loop->nounroll)
         return "the loop has the pragma nounroll";
-    const char *why = measure(an, s, most);
+    const char *why = measure(an, s, search->most);
     if (!why)
-        why = why_no_gain(an, s);
+        why = why_no_gain(an, s, search);
     if (why)
         return why;
     Block *check[GUARDS_MAX + 1] = {loop->latches[0]};
@@ -347,7 +377,7 @@ static const char *why_not(Analyses *an, RangeSplit *s, u64 most, LoopLanes *lan
         check[branches.checks++] = g->block;
         branches.leave |= loop_is_left_at(an_loops(an), loop, g->block);
     }
-    return loop_lanes_forbid(an, &branches, lanes);
+    return loop_lanes_forbid(an, &branches, &search->lanes);
 }
 
 /* ---- all loops ------------------------------------------------------------------------------------------------------------------- */
@@ -369,15 +399,6 @@ static void say_kept(PhaseRun *run, const RangeSplit *s, const char *why)
     }
 }
 
-/* What plans of a function share. */
-typedef struct SplitSearch {
-    PhaseRun *run;
-    u64 most; /* machine instructions of the copies of its loops */
-    LoopLanes lanes;
-    Marks seen;
-    MiscountedLoops miscounted;
-} SplitSearch;
-
 /* checks: nothing but checks is to go. */
 static RangeSplit *plan(Analyses *an, SplitSearch *search, Loop *loop, u32 enough, bool checks)
 {
@@ -391,7 +412,7 @@ static RangeSplit *plan(Analyses *an, SplitSearch *search, Loop *loop, u32 enoug
         find_guard(an, s, loop->blocks[k], checks);
     if (s->guard.n && !miscounted_has(&search->miscounted, loop)) {
         find_middle(an, s, &search->seen);
-        const char *why = s->gone ? why_not(an, s, search->most, &search->lanes) : "no guard of the loop goes";
+        const char *why = s->gone ? why_not(an, s, search) : "no guard of the loop goes";
         if (!why) {
             split_put_aside(s);
             return s;
@@ -486,6 +507,7 @@ PhaseResult phase_range_split(Analyses *an, const Knobs *knobs, PhaseRun *run)
     bool any = false;
     an_freeze(an, SPLIT_ANALYSES);
     search.seen = marks_new(an->scratch, an->fn->blocks.n);
+    search.whole = whole_cost(an);
     for (u32 l = 0; l < loops->n; l++) {
         if (!may_look(an, loops->v[l]))
             continue;
