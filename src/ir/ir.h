@@ -340,9 +340,9 @@ static inline Block *fn_block(const Function *fn, u32 id)
 #define for_each_instr(i, b) for (Instr *i = (b)->first; i; i = i->next)
 /* Top-level operands, in order; those of a const instruction are const. Their number does not change meanwhile. */
 #define for_each_operand(o, i) \
-    for (__typeof__(&(i)->opnd[0]) o = (i)->opnd, o##_end = o + (i)->slots; o < o##_end; o += operand_slots(o))
+    for (__typeof__((i)->opnd[0]) *o = (i)->opnd, *o##_end = o + (i)->slots; o < o##_end; o += operand_slots(o))
 /* Every slot, including members of aggregates. */
-#define for_each_slot(o, i) for (__typeof__(&(i)->opnd[0]) o = (i)->opnd, o##_end = o + (i)->slots; o < o##_end; o++)
+#define for_each_slot(o, i) for (__typeof__((i)->opnd[0]) *o = (i)->opnd, *o##_end = o + (i)->slots; o < o##_end; o++)
 
 /* Whether a block of this kernel is one thread. .maxntid gives only the most threads, but no block has none. */
 static inline bool function_has_one_thread(const Function *fn)

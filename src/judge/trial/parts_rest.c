@@ -1,7 +1,8 @@
 /* The text outside of functions, as some of them see it. Every file of a project declares other variables beside the same
- * templates. What ptxas makes of a kernel does not depend on a variable that neither it nor anything else that stays names:
- * no instruction has to do with it, and the places of variables are filled in when all is laid out. That holds in the space
- * .global alone: .shared, .const and .local are laid out a function or a bank at a time, and textures are numbered. */
+ * templates. What ptxas makes of a kernel does not depend on a variable that neither it nor anything else that stays names,
+ * but for numbers of slots: the addresses of variables are filled in when all is laid out. That holds in the space .global
+ * alone: .shared, .const and .local are laid out a function or a bank at a time, and textures are numbered. And it holds up
+ * to 8191 variables (ptxas 13.0): with more of them it takes their addresses otherwise, as it says. */
 #define _GNU_SOURCE
 #include "judge/trial/parts.h"
 
@@ -97,9 +98,24 @@ static void count_names(Parts *parts)
     mem_free(seen);
 }
 
+/* Whether the module surely has fewer variables and functions than make ptxas address them otherwise: a declaration takes
+ * 13 characters or more, and a range of names is one declaration. */
+static bool has_few_variables(const Parts *parts)
+{
+    enum { CHARACTERS = 64 << 10, FUNCTIONS = 2048 };
+    u32 left = CHARACTERS;
+    bool few = parts->part.n <= FUNCTIONS;
+    for (u32 i = 0; few && i <= parts->part.n; i++) {
+        Str rest = parts_text_before(parts, i);
+        few = rest.len <= left && !memchr(rest.p, '<', rest.len);
+        left -= few ? rest.len : 0;
+    }
+    return few;
+}
+
 static void find_own_variables(Parts *parts)
 {
-    if (parts->names.count)
+    if (parts->names.count || !has_few_variables(parts))
         return;
     for (u32 i = 0; i < parts->variables.n; i++)
         add_name(parts, i);
