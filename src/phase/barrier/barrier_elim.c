@@ -320,6 +320,7 @@ static bool try_remove(Elim *e, BarrierCandidate *c)
 {
     if (!may_go(e, c) || keeps_loop(e, c) || keeps_loads_in_flight(e, c) || !phase_may_rewrite(e->run))
         return false;
+    an_compute_frozen(e->an);
     report_removed(e, c);
     instr_remove(c->barrier);
     flow_open(e->flow, c->segment);
@@ -354,6 +355,7 @@ static bool try_weaken(Elim *e, BarrierCandidate *c)
                           "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s", lanes,
                           fn->name->text))
         return false;
+    an_compute_frozen(e->an);
     Operand mask = build_integer(lanes, 32, false);
     instr_set_op(c->barrier, isa_op(fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
     c->barrier = instr_set_operands(c->barrier, &mask, 1);

@@ -49,8 +49,6 @@ static bool is_uniform_branch(const Instr *branch) { return branch_target(branch
 /* Whether the test is written as canonicalize_exit() would write it. */
 static bool is_canonical(const Instr *branch) { return condition_is_plain(branch) && !is_uniform_branch(branch); }
 
-/* Removes `.uni`, which keeps ptxas from unrolling on a loop's test. Its promise is not lost: ptxas finds uniform branches
- * itself. */
 /* Whether the rewrite is to be made. The analyses of later tests are of the function as it is before the first one. */
 static bool may_rewrite(Analyses *an, PhaseRun *run, const char *name, const Block *at, const char *what)
 {
@@ -58,6 +56,8 @@ static bool may_rewrite(Analyses *an, PhaseRun *run, const char *name, const Blo
     return phase_rewrite(run, name, at, what);
 }
 
+/* Removes `.uni`, which keeps ptxas from unrolling on a loop's test. Its promise is not lost: ptxas finds uniform branches
+ * itself. */
 static void drop_uniform_hint(Analyses *an, Instr *branch)
 {
     if (is_uniform_branch(branch))

@@ -11,7 +11,7 @@ struct TailLanes {
     bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
     ReconvergeRegion after; /* the code between the end of the blocks and the point where their threads reconverged */
     Block *kept, *other;
-    bool divides_known, risk_known;
+    bool divides_known, risk_known, explains;
     ReconvergeRisk risk;          /* of the tail so far */
     bool divides;                 /* some branch on the paths to the two blocks, from where these part, may divide a warp */
     FnvMap between;               /* by the ids of two blocks: EffectWaits on these paths, plus 1 */
@@ -93,7 +93,10 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
 /* The same blocks are compared again for the length of their tail, and for shorter tails. */
 static u8 waits_between(TailLanes *l)
 {
-    u64 *known = fnvmap_at(&l->between, (u64)l->kept->id << 32 | l->other->id);
+    u64 key = (u64)l->kept->id << 32 | l->other->id, *found = fnvmap_find(&l->between, key);
+    if (l->explains && !found)
+        return reconverge_waits_before(l->gate, l->kept, l->other);
+    u64 *known = found ? found : fnvmap_at(&l->between, key);
     if (!*known)
         *known = 1 + reconverge_waits_before(l->gate, l->kept, l->other);
     return (u8)(*known - 1);
@@ -146,7 +149,13 @@ ReconvergeRisk tail_lanes_risk(TailLanes *l)
 ReconvergeRisk tail_lanes_explain(TailLanes *l)
 {
     u64 left = reconverge_budget(l->gate);
+    bool divides_known = l->divides_known, after_known = l->after_known, risk_known = l->risk_known;
+    l->explains = true;
     ReconvergeRisk risk = tail_lanes_risk(l);
+    l->explains = false;
+    l->divides_known = divides_known;
+    l->after_known = after_known;
+    l->risk_known = risk_known;
     reconverge_set_budget(l->gate, left);
     return risk;
 }

@@ -23,7 +23,7 @@ void function_end(Gen *g, Text *module, const char *declarations)
     text_append(module, g->deferred.v, g->deferred.n);
     text_printf(module, "}\n");
     vec_free(g->text);
-    free(g->text);
+    mem_free(g->text);
     g->text = NULL;
     vec_free(&g->deferred);
 }
