@@ -35,7 +35,7 @@
 #include "ptxgen.h"
 
 enum {
-    CASE_SECONDS = 30,
+    CASE_SECONDS = 90, /* the prover gives up some functions after 5 s only, and is asked about each output */
     JOBS_MAX = 64,
     SHOWN_MAX = 20,
     INVESTIGATED_MAX = 3,
