@@ -33,6 +33,13 @@ typedef struct LoopDropped {
 
 /* Whether the loop has at most so many blocks and instructions: few enough for questions that walk it as a whole. */
 bool loop_is_short(const Loop *loop, u32 most);
+/* Machine instructions of the loop, or outside of loops where it is NULL, times how often they are taken to run: eight times in each
+ * loop around them. */
+static inline u64 loop_weighed(u64 instructions, const Loop *loop)
+{
+    u32 depth = loop ? loop->depth : 0;
+    return instructions << (depth < 8 ? 3 * depth : 24);
+}
 /* Whether the loop is what runs where a copy of it, which a phase made, does not. */
 bool loop_is_rest(const Loop *loop);
 /* A place for reasons that are about an instruction: ", line N", or nothing. In the memory of the run. */

@@ -360,7 +360,7 @@ static const char *why_no_gain(Analyses *an, Version *v)
         trips = loop_counter_most_trips(an, &v->sums, v->decision.counter, FEW_TRIPS + PTXAS_UNROLLED_WHOLE);
     v->trips = trips;
     u64 iteration = v->size;
-    v->gain = saved << (v->loop->depth < 8 ? 3 * v->loop->depth : 24);
+    v->gain = loop_weighed(saved, v->loop);
     if (trips <= FEW_TRIPS)
         return "it runs a few times only";
     if (v->loop->nounroll && trips > REST_TRIPS)

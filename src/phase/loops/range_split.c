@@ -313,9 +313,6 @@ typedef struct SplitSearch {
     MiscountedLoops miscounted;
 } SplitSearch;
 
-/* Machine instructions in a loop of that depth, as often as they may run. */
-static u64 often(u32 instructions, u32 depth) { return (u64)instructions << (depth < 8 ? 3 * depth : 24); }
-
 static u64 whole_cost(Analyses *an)
 {
     u64 once = 0, whole = 0;
@@ -323,7 +320,7 @@ static u64 whole_cost(Analyses *an)
         const Loop *loop = loop_of(an_loops(an), b);
         u32 cost = ptxas_block_cost(b, UINT16_MAX);
         once += cost;
-        whole += often(cost, loop ? loop->depth : 0);
+        whole += loop_weighed(cost, loop);
     }
     return once < LARGE ? 0 : whole;
 }
@@ -333,7 +330,7 @@ static const char *why_no_gain(Analyses *an, RangeSplit *s, const SplitSearch *s
     u32 enough = range_split_has_only_checks(s) ? 1 : s->enough;
     u32 cost = loop_interval_build(&s->interval, range_split_has_only_checks(s) ? 0 : enough, enough, NULL).cost;
     u64 trips = most_trips(an, s);
-    s->gain = often(s->saved, s->loop->depth);
+    s->gain = loop_weighed(s->saved, s->loop);
     if (cost == UINT32_MAX)
         return "it holds in too few iterations";
     s->trips = enough;
