@@ -293,7 +293,7 @@ case_ 'what is told changes nothing' 'for f in "$CASES"/pipeline/*.ptx "$CASES"/
             for told in --remarks=r.yaml --stats --opt-bisect-limit=-1 --verify-each; do
                 ptxopt $level $told told.ptx -o out.ptx 2>/dev/null; cmp plain.ptx out.ptx; done; done; done; [ -s plain.ptx ]'
 case_ 'nor does it where a bound is reached' 'for arms in "120 4" "140 1" "140 3" "160 3"; do
-        awk -v n="${arms% *}" -v seed="${arms#* }" -f "$TOP/tests/limits/arms.awk" >told.ptx
+        awk -v n="${arms% *}" -v seed="${arms#* }" -f "$CASES/limits/arms.awk" >told.ptx
         ptxopt -O2 told.ptx -o plain.ptx; ptxopt -O2 --remarks=r.yaml told.ptx -o out.ptx; not cmp -s told.ptx out.ptx; cmp plain.ptx out.ptx; done'
 case_ '--time' 'exits 0 ptxopt -O1 --time in.ptx -o out.ptx; cmp out.ptx want.ptx; says "timing report"; says "In Vain"
     for row in "(read)" "(parse)" "(print)" clean-up Total; do says "^ *[0-9.]* ( *[0-9.]*%)[ 0-9]*  $row\$"; done'
