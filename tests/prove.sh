@@ -147,7 +147,7 @@ within_limits()
 judge_limits()
 {
     split tests/prove/cases/search-of-sums.ptx
-    (ulimit -t 8; within_limits "search of sums")
+    (ulimit -t 40; within_limits "search of sums")
     for kind in arms exits; do
         for n in 20000 100000; do
             many_blocks $n $kind %r1 >"$WORK/before.ptx"

@@ -710,8 +710,10 @@ PhaseResult phase_loop_version(Analyses *an, const Knobs *knobs, PhaseRun *run)
         vec_push(&versions, v);
         v = NULL;
     }
-    if (versions.n)
+    if (versions.n) {
+        an_compute_frozen(an);
         qsort(versions.v, versions.n, sizeof *versions.v, by_gain);
+    }
     for (u32 k = 0; k < versions.n; k++) {
         any |= rewrite(an, run, versions.v[k], most);
         version_free(versions.v[k]);

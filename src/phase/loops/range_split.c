@@ -514,8 +514,10 @@ PhaseResult phase_range_split(Analyses *an, const Knobs *knobs, PhaseRun *run)
         if (s)
             vec_push(&splits, s);
     }
-    if (splits.n)
+    if (splits.n) {
+        an_compute_frozen(an);
         qsort(splits.v, splits.n, sizeof *splits.v, by_gain);
+    }
     for (u32 k = 0; k < splits.n; k++) {
         any |= rewrite(an, run, splits.v[k], most);
         split_free(splits.v[k]);
