@@ -49,10 +49,11 @@ static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *r
     if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
         is_back_edge(loops, b, b->fall) || !inversion_pays(an, knobs, b, branch))
         return false;
-    an_compute_frozen(an);
     PlainCondition how = condition_plain(an, branch, true);
-    if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR ||
-        !phase_rewrite(run, "BranchInverted", b, "the block that follows is now reached by falling through"))
+    if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR)
+        return false;
+    an_compute_frozen(an);
+    if (!phase_rewrite(run, "BranchInverted", b, "the block that follows is now reached by falling through"))
         return false;
     condition_apply(an, branch, &how);
     block_swap_successors(b);
