@@ -330,7 +330,7 @@ static BitSet find_must_leave(Analyses *an)
 static bool add_counters(Analyses *an, PhaseRun *run, MiscountedLoops *miscounted)
 {
     bool any = false;
-    an_freeze(an, AN_FACTS);
+    an_freeze(an, AN_SSA | AN_FACTS);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
         any |= latch_counter_add(an, run, loops->v[l], miscounted);
@@ -342,7 +342,7 @@ PhaseResult phase_latches(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool any = false;
     LatchLoops all = {find_must_leave(an), {.an = an}};
-    an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA);
+    an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
