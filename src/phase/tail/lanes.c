@@ -1,12 +1,16 @@
 #include "phase/tail/lanes.h"
 
 #include "base/fnvmap.h"
+#include "phase/tail/instr_match.h"
 
 enum { KINDS = 3 /* of EffectWaits */ };
 
 struct TailLanes {
     Analyses *an;
-    ReconvergeGate *gate;
+    ReconvergeGate *gate; /* NULL until the first question */
+    const Instr *item[2]; /* by block: the first item of those that were added, but not yet looked at ... */
+    u32 items;            /* ... and their number */
+    bool begun;           /* the blocks have been looked at */
     bool after_known;
     bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
     ReconvergeRegion after; /* the code between the end of the blocks and the point where their threads reconverged */
@@ -26,17 +30,22 @@ TailLanes *tail_lanes_new(Analyses *an)
 {
     TailLanes *l = arena_new(an->scratch, TailLanes);
     l->an = an;
-    l->gate = reconverge_new(an->scratch, an);
     return l;
 }
 
 void tail_lanes_free(TailLanes *lanes)
 {
-    reconverge_free(lanes->gate);
+    if (lanes->gate)
+        reconverge_free(lanes->gate);
     fnvmap_free(&lanes->between);
 }
 
-bool tail_lanes_matter(const TailLanes *lanes) { return reconverge_matters(lanes->gate); }
+bool tail_lanes_matter(TailLanes *lanes)
+{
+    if (!lanes->gate)
+        lanes->gate = reconverge_new(lanes->an->scratch, lanes->an);
+    return reconverge_matters(lanes->gate);
+}
 
 void tail_lanes_set_end(TailLanes *lanes) { lanes->after_known = false; }
 
@@ -57,10 +66,9 @@ void tail_lanes_begin(TailLanes *l, Block *kept, Block *other)
 {
     l->kept = kept;
     l->other = other;
-    l->divides_known = l->risk_known = false;
+    l->divides_known = l->risk_known = l->begun = false;
     l->waits_inside = l->ends_inside = l->ends = 0;
-    find_first(l, 0, kept);
-    find_first(l, 1, other);
+    l->items = 0;
 }
 
 /* Takes the waits into the tail whose first instruction is first_of_tail. They no longer stand in front of the tail. */
@@ -75,7 +83,15 @@ static void take_waits(TailLanes *l, u32 which, const Instr *first_of_tail)
 
 void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
 {
-    if (of_kept->kind != INSTR_OP || !reconverge_matters(l->gate))
+    if (!l->items++) {
+        l->item[0] = of_kept;
+        l->item[1] = of_other;
+    }
+}
+
+static void look_at_pair(TailLanes *l, const Instr *of_kept, const Instr *of_other)
+{
+    if (of_kept->kind != INSTR_OP)
         return;
     if (l->waits[0] | l->waits[1]) {
         take_waits(l, 0, of_kept);
@@ -88,6 +104,24 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
     l->ends |= ends;
     /* includes what the callee itself does after a point in it where threads reconverge */
     l->ends_inside |= inside ? l->ends : 0;
+}
+
+/* Looks at all items of the tail so far. Few tails get so long that somebody asks for that. False: no tail can be refused. */
+static bool look_at_tail(TailLanes *l)
+{
+    if (!tail_lanes_matter(l))
+        return false;
+    if (!l->begun) {
+        find_first(l, 0, l->kept);
+        find_first(l, 1, l->other);
+    }
+    l->begun = true;
+    for (; l->items; l->items--) {
+        look_at_pair(l, l->item[0], l->item[1]);
+        l->item[0] = match_item_before(l->item[0]);
+        l->item[1] = match_item_before(l->item[1]);
+    }
+    return true;
 }
 
 /* The same blocks are compared again for the length of their tail, and for shorter tails. */
@@ -138,7 +172,7 @@ static ReconvergeRisk judge(TailLanes *l)
 
 ReconvergeRisk tail_lanes_risk(TailLanes *l)
 {
-    if (!reconverge_matters(l->gate))
+    if (!look_at_tail(l))
         return RECONVERGE_SAFE;
     if (!l->risk_known)
         l->risk = judge(l);
@@ -148,6 +182,8 @@ ReconvergeRisk tail_lanes_risk(TailLanes *l)
 
 ReconvergeRisk tail_lanes_explain(TailLanes *l)
 {
+    if (!look_at_tail(l))
+        return RECONVERGE_SAFE;
     u64 left = reconverge_budget(l->gate);
     bool divides_known = l->divides_known, after_known = l->after_known, risk_known = l->risk_known;
     l->explains = true;

@@ -321,7 +321,6 @@ static void merge_set(Merge *m, u32 n, u32 items)
         tail_decline(m, "DeclinedLoopArms", tail.kept, "arms of a branch in a loop: -O3 or the guard merges them");
         return;
     }
-    an_compute_frozen(m->an);
     if (!phase_may_rewrite(m->run))
         return;
     phase_passed(m->run, "TailMerged", tail.kept, "%u blocks end with the same %u instruction%s, which are now one block",
@@ -333,7 +332,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
         for (u32 g = 0; g < duplicates; g++)
             set[k]->done |= set[k]->block == duplicate[g].block;
     vec_push(&m->splices,
-             ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->an), tail.kept), duplicate, duplicates}));
+             ((Splice){.order = set[kept]->order, .begin = tail.kept, .duplicates = duplicate, .n = duplicates}));
 }
 
 /* Merges each candidate in turn with all candidates after it that share its best tail. */
@@ -386,9 +385,12 @@ static int compare_splices(const void *a, const void *b)
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-/* Carries all merges out in the order of the layout, which keeps the edges of neighbouring blocks close together. */
+/* Carries all merges out in the order of the layout, which keeps the edges of neighbouring blocks close together. The blocks are
+ * made here, since the analyses of a function that has new blocks are no longer those of the function that was looked at. */
 static void splice_all(Merge *m)
 {
+    for (u32 k = 0; k < m->splices.n; k++)
+        m->splices.v[k].tail = tail_block(an_loops(m->an), m->splices.v[k].begin);
     if (m->splices.n)
         qsort(m->splices.v, m->splices.n, sizeof(Splice), compare_splices);
     for (u32 k = 0; k < m->splices.n; k++) {
