@@ -148,10 +148,8 @@ static void prepare(Combiner *c)
     if (c->prepared)
         return;
     c->prepared = true;
-    an_compute(c->an, AN_LIVE);
     n->combined = arena_array(n->an->scratch, TruthTerm, n->fn->blocks.n);
     n->skip = arena_array(n->an->scratch, u32, an_dom(c->an)->count + 1);
-    n->gate = reconverge_new(n->an->scratch, c->an);
     n->registers = n->fn->regs.n;
     n->only_write = instr_only_writes(n->an->scratch, n->fn);
 }
@@ -164,8 +162,10 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
         phase_declined(c->run, site_reason_counter(why), "NestedKept", branch, "%s", site_reason_words(why));
     if (why || !phase_rewrite_at(c->run, "NestedCombined", branch, "combined with the branch before it into one test"))
         return false;
-    if (!c->changed)
+    if (!c->changed) {
         an_compute_frozen(c->an);
+        nested_gate(&c->n);
+    }
     c->changed = true;
     return true;
 }

@@ -284,11 +284,18 @@ static Reason check_inner(const Nested *n, const Site *s)
     return REASON_NONE;
 }
 
+ReconvergeGate *nested_gate(Nested *n)
+{
+    if (!n->gate)
+        n->gate = reconverge_new(n->an->scratch, n->an);
+    return n->gate;
+}
+
 /* Whether merging the branches lets other threads than before come together at `to`, which they reached over both branches.
  * What is executed between the branches is pure. */
-static bool joins_others(const Nested *n, const Site *s, Block *to)
+static bool joins_others(Nested *n, const Site *s, Block *to)
 {
-    if (!reconverge_matters(n->gate))
+    if (!reconverge_matters(nested_gate(n)))
         return false;
     const BitSet *uniform = &an_uniform(n->an)->branch_warp;
     if (!n->combined[s->outer->id].truth && uniform_has(uniform, s->outer->id))
@@ -335,7 +342,7 @@ bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s)
     return (taken == other || fall == other) && other != inner;
 }
 
-Reason site_check_chain(const Nested *n, Site *s)
+Reason site_check_chain(Nested *n, Site *s)
 {
     Truth leaf[2];
     TruthTerm in = site_condition_to(n, s->outer, s->inner, &leaf[0]),
@@ -402,7 +409,7 @@ static bool arms_conflict(const Nested *n, const Block *one, const Block *two)
     return false;
 }
 
-Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
+Reason site_check_diamond(Nested *n, const Site *yes, const Site *no)
 {
     Truth leaf[3];
     TruthTerm which = site_condition_to(n, yes->outer, yes->inner, &leaf[0]);

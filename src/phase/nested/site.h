@@ -45,7 +45,7 @@ typedef struct Nested {
     TruthTerm *combined;
     Instr **only_write; /* by RegId, below `registers`: the only instruction that writes it, or NULL */
     u32 registers;
-    ReconvergeGate *gate;
+    ReconvergeGate *gate; /* NULL: see nested_gate() */
 } Nested;
 
 typedef struct Site {
@@ -55,13 +55,15 @@ typedef struct Site {
 
 /* The condition under which b's branch leads to `to`. leaf: room for the term of a branch that stands for no other. */
 TruthTerm site_condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
+/* The gate, which is made at the first question, of the function as it is before the first rewrite. */
+ReconvergeGate *nested_gate(Nested *n);
 /* Whether b's branch depends on reg. */
 bool nested_decides(const Nested *n, const Block *b, RegId reg);
 
 /* Finds a chain that begins at outer and continues over its edge number `edge` (0: fall, 1: taken). */
 bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s);
 /* REASON_NONE: the two branches may be combined, as far as that is right. Sets s->guards. */
-Reason site_check_chain(const Nested *n, Site *s);
+Reason site_check_chain(Nested *n, Site *s);
 /* The reason why ptxas would lose more than a combined branch of a checked chain saves. */
 Reason site_check_profit(const Nested *n, const Site *s);
 
@@ -73,6 +75,6 @@ bool site_reads_special_register(const Instr *i);
 
 /* Finds a diamond; both sites have the same `other` and `rest`. */
 bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
-Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no);
+Reason site_check_diamond(Nested *n, const Site *yes, const Site *no);
 
 #endif
