@@ -1,5 +1,7 @@
 #include "base/intern.h"
 
+#include "base/fnvmap.h"
+
 void intern_init(Intern *table, Arena *arena) { *table = (Intern){.arena = arena}; }
 
 void intern_free(Intern *table)
@@ -8,10 +10,20 @@ void intern_free(Intern *table)
     index_free(&table->index);
 }
 
+/* FNV-1a of words of eight bytes in place of bytes, since names of C++ are long. What the last words say is brought to all bits. */
+static u32 hash_words(const char *text, u32 len)
+{
+    u64 hash = FNV_BASIS ^ len;
+    for (; len > 8; text += 8, len -= 8)
+        hash = (hash ^ eight_bytes(text, 8)) * FNV_PRIME;
+    hash = (hash ^ eight_bytes(text, len)) * FNV_PRIME;
+    return (u32)((hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32);
+}
+
 /* The name of the text, or NULL. Then the walk, which begins here, is at the end. */
 static Name *find(Intern *table, const char *text, u32 len, HashWalk *walk)
 {
-    *walk = index_walk(&table->index, fnv1a(text, len));
+    *walk = index_walk(&table->index, hash_words(text, len));
     for (u32 id; (id = index_next(walk)) != 0;) {
         Name *name = table->name.v[id - 1];
         if (name->len == len && same_bytes(name->text, text, len))
@@ -27,7 +39,7 @@ Name *intern(Intern *table, const char *text, u32 len)
     if (name)
         return name;
     name = arena_alloc_raw(table->arena, sizeof *name + (len < NAME_BYTES ? NAME_BYTES : (size_t)len + 1));
-    *name = (Name){.len = len, .hash = walk.hash};
+    *name = (Name){.len = len, .hash = fnv1a(text, len)};
     if (len < NAME_BYTES)
         memset(name->text, 0, NAME_BYTES);
     memcpy(name->text, text, len);

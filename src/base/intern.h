@@ -1,4 +1,4 @@
-/* Interned strings: equal text, equal pointer. Hash: FNV-1a (Fowler, Noll, Vo), 32 bit. */
+/* Interned strings: equal text, equal pointer. A name's hash is FNV-1a (Fowler, Noll, Vo), 32 bit. */
 #ifndef PTXOPT_BASE_INTERN_H
 #define PTXOPT_BASE_INTERN_H
 
