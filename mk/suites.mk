@@ -6,18 +6,23 @@ SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports libr
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 # What must work on a user's machine, in some minutes; the rest is for whoever changes ptxopt.
 CHECK    = unit data isa cli front library man robust exec reports
-SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug gates asan
+# Suites of one process, which may run side by side. Each has a folder of its own, and measures no time.
+BESIDE   = cli front library man exec reports opcodes prices bugs judge guard cache signals tune starve preload packages clients-quick \
+           roundtrip checked barriers prove cubinstat $(PROBES) ptxas gpu gates
+STARVED  = $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
+SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz gates asan
 
 #: make check            installs what is missing, builds, and tests what must work on a user's machine: some minutes
 check: setup fetch-ptxas
 	@$(MAKE) all tools lib $(UNIT)
-	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(CHECK)
+	@MAKE='$(MAKE)' BESIDE='$(BESIDE)' sh tests/check.sh $(BUILD)/check $(CHECK)
 
 #: make check-all        the other suites that CI runs: lint, sanitizers, fuzzing, probes of ptxas, clients, planted faults
 check-all:
 	@CHECK_ALL=1 $(MAKE) setup
-	@$(MAKE) all tools lib
-	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check-all $(filter-out $(CHECK),$(SUITES))
+	@$(MAKE) all tools lib $(LARGE) $(BUGS) $(BUILD)/opcodes $(BUILD)/ptxopt-faulty $(BUILD)/ptxopt-core $(STARVED)
+	@$(MAKE) debug
+	@MAKE='$(MAKE)' BESIDE='$(BESIDE)' sh tests/check.sh $(BUILD)/check-all $(filter-out $(CHECK),$(SUITES))
 
 #: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec checked barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug gates asan
 check-layers: all tools ptxopt-core
@@ -32,7 +37,7 @@ check-data: all
 check-library check-preload check-packages check-clients: lib
 check-roundtrip: $(LARGE)
 check-guard check-cache: $(BUILD)/ptxopt-faulty
-check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
+check-starve: $(STARVED)
 check-linear: $(BENCH)
 check-bugs: $(BUGS)
 $(SCRIPTS:%=check-%): check-%: all tools
@@ -66,7 +71,8 @@ check-gates: all debug
 ASAN     = BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG'
 check-asan:
 	@$(MAKE) $(ASAN) all tools
-	@NAME=asan $(MAKE) $(ASAN) check-unit check-data check-cli check-robust
+	@NAME=asan $(MAKE) $(ASAN) check-unit check-data
+	@NAME=asan $(MAKE) $(ASAN) check-cli & cli=$$!; NAME=asan $(MAKE) $(ASAN) check-robust; robust=$$?; wait $$cli && exit $$robust
 
 #: make fuzz-exec N=1000 random kernels, run before and after in every way to optimize; failures are bisected and reduced
 fuzz-exec check-fuzz-exec: $(FUZZ)
@@ -100,8 +106,8 @@ fuzz: $(BUILD)/ptxgen
 check-fuzz: $(BUILD)/ptxgen
 	@MAKE='$(MAKE)' sh tests/fuzz/fuzz.sh
 
-# library and cli install, which compiles everything anew: they come last.
-COVERED  = unit opcodes data front guard tune reports starve exec prove mutants prove-random fuzz-exec faults cubinstat library cli
+# library installs, which compiles position-independent objects: it comes last.
+COVERED  = unit opcodes data front guard tune reports starve exec prove mutants prove-random fuzz-exec faults cubinstat cli library
 COUNT    = BUILD=$(BUILD)/coverage sh tests/coverage.sh
 #: make coverage N=200   lines and branches of each room that the suites of COVERED run, by gcov; never run: build/coverage/unrun
 coverage: $(GEN)/parser.c

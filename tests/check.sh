@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs suites and adds them up. usage: tests/check.sh LOG-FOLDER SUITE...
+# Runs suites and adds them up. Those of BESIDE run side by side, JOBS at a time. usage: [BESIDE='SUITE...'] tests/check.sh LOG-FOLDER SUITE...
 # Each suite is a make target check-SUITE whose output ends with lines `NAME: N passed, N failed[, N skipped]`; one that
 # fails without such a line counts as one failure. The last line is the sum; the status says whether none failed.
 set -u
@@ -7,23 +7,57 @@ logs=$1
 shift
 mkdir -p "$logs"
 rm -f "$logs"/*
-begin=$(date +%s) number=0
-for suite; do
-    start=$(date +%s) number=$((number + 1))
-    [ ! -t 1 ] || printf '\r\033[K[%d/%d] %s ...' "$number" "$#" "$suite"
-    ${MAKE:-make} "check-$suite" >"$logs/$suite.log" 2>&1 || {
-        grep -q '^[a-z-]*: [0-9]* passed, [1-9][0-9]* failed' "$logs/$suite.log" ||
-            echo "$suite: 0 passed, 1 failed" >>"$logs/$suite.log"
+begin=$(date +%s) number=0 running=
+
+# run SUITE: into its log, and how long it took into another file.
+run()
+{
+    started=$(date +%s)
+    ${MAKE:-make} "check-$1" >"$logs/$1.log" 2>&1 || {
+        grep -q '^[a-z-]*: [0-9]* passed, [1-9][0-9]* failed' "$logs/$1.log" ||
+            echo "$1: 0 passed, 1 failed" >>"$logs/$1.log"
     }
+    echo $(($(date +%s) - started)) >"$logs/$1.seconds"
+}
+
+# end SUITE: waits for it. A clean suite shows its counts and what it skipped; any other one everything but the compiler's command lines.
+end()
+{
+    number=$((number + 1))
+    [ ! -t 1 ] || printf '\r\033[K[%d/%d] %s ...' "$number" "$total" "$1"
+    wait "$2"
     [ ! -t 1 ] || printf '\r\033[K'
-    # A clean suite shows its counts and what it skipped; any other one everything but the compiler's command lines.
-    if grep -q '^[a-z-]*: [0-9]* passed, [1-9][0-9]* failed' "$logs/$suite.log"; then
-        cat "$logs/$suite.log"
+    if grep -q '^[a-z-]*: [0-9]* passed, [1-9][0-9]* failed' "$logs/$1.log"; then
+        cat "$logs/$1.log"
     else
-        grep '^[a-z-]*: [0-9]* passed\|^skip ' "$logs/$suite.log"
+        grep '^[a-z-]*: [0-9]* passed\|^skip ' "$logs/$1.log"
     fi
-    echo "    ($suite: $(($(date +%s) - start)) s, $number of $#)"
+    echo "    ($1: $(cat "$logs/$1.seconds") s, $number of $total)"
+}
+
+# end_oldest MOST: waits until at most so many run.
+end_oldest()
+{
+    keep=$1
+    # shellcheck disable=SC2086 # words of their own
+    set -- $running
+    while [ $(($# / 2)) -gt "$keep" ]; do
+        end "$1" "$2"
+        shift 2
+    done
+    running=$*
+}
+
+total=$#
+for suite; do
+    most=0
+    case " ${BESIDE:-} " in *" $suite "*) most=$((${JOBS:-2} - 1)) ;; esac
+    end_oldest "$most"
+    run "$suite" &
+    running="$running $suite $!"
+    [ "$most" -gt 0 ] || end_oldest 0
 done
+end_oldest 0
 seconds=$(($(date +%s) - begin))
 cat "$logs"/*.log | awk '
     /^[a-z-]+: [0-9]+ passed, [0-9]+ failed/ { passed += $2; failed += $4; skipped += $6 }

@@ -188,14 +188,6 @@ else
         (cd a && sh src/version.sh) | grep -q 'COMMIT \"$(echo "$commit" | cut -c1-12)\"'
         cp '$here/src/version.sh' a/src; (cd a && sh src/version.sh) | grep -q 'COMMIT \"unknown\"'"
 fi
-if ! command -v strip >/dev/null; then
-    echo 'skip make install: strip is not at hand'
-else
-    case_ 'make install and uninstall' "make -C '$here' BUILD='$BUILD' install PREFIX=/p DESTDIR=\$(pwd)/d
-        d/p/bin/ptxopt -O1 in.ptx | cmp - want.ptx; [ -s d/p/share/man/man1/ptxopt.1 ]
-        if command -v readelf >/dev/null; then not sh -c 'readelf -S d/p/bin/ptxopt | grep -q debug_info'; fi
-        make -C '$here' BUILD='$BUILD' uninstall PREFIX=/p DESTDIR=\$(pwd)/d; [ -z \"\$(find d -type f)\" ]"
-fi
 case_ '--list-phases' 'ptxopt --list-phases | grep -q "^clean-up  *-O1  [a-z]"'
 
 # ---- phases -------------------------------------------------------------------------------------------------------

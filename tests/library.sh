@@ -81,7 +81,13 @@ fi
 
 # ---- as it is installed -------------------------------------------------------------------------------------------
 case_ 'make install and make uninstall' 'make -s -C "$TOP" BUILD="$GIVEN" DESTDIR="$WORK/root" PREFIX=/opt/p install
-    for f in lib/libptxopt.so lib/libptxopt-preload.so lib/libptxopt.a include/ptxopt.h lib/pkgconfig/ptxopt.pc bin/ptxopt-ptxas share/man/man1/ptxopt-ptxas.1; do [ -e root/opt/p/$f ]; done'
+    for f in lib/libptxopt.so lib/libptxopt-preload.so lib/libptxopt.a include/ptxopt.h lib/pkgconfig/ptxopt.pc bin/ptxopt-ptxas share/man/man1/ptxopt-ptxas.1 share/man/man1/ptxopt.1; do [ -s root/opt/p/$f ]; done
+    root/opt/p/bin/ptxopt -O1 small.ptx >installed.ptx; "$BUILD/ptxopt" -O1 small.ptx | cmp - installed.ptx'
+if command -v readelf >/dev/null; then
+    case_ 'what is installed has no debug data' 'not sh -c "readelf -S root/opt/p/bin/ptxopt | grep -q debug_info"'
+else
+    echo 'skip what is installed has no debug data: readelf is not at hand'
+fi
 if command -v pkg-config >/dev/null; then
     case_ 'pkg-config' 'PKG_CONFIG_PATH=root/opt/p/lib/pkgconfig; export PKG_CONFIG_PATH
         $CC use.c $(pkg-config --define-variable=prefix="$WORK/root/opt/p" --cflags --libs ptxopt) -o use; LD_LIBRARY_PATH=root/opt/p/lib ./use; pkg-config --atleast-version=0.1 ptxopt'
