@@ -150,7 +150,7 @@ $(GEN)/parser.h: $(GEN)/parser.c ;
 # Which commit this is: only what names it is compiled again.
 $(GEN)/version.h: FORCE
 	@mkdir -p $(@D)
-	@sh src/version.sh >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@new=$@.$$$$; sh src/version.sh >$$new && if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
 $(GEN)/lexer.c: grammar/ptx.re
 	$(call say,RE2C )

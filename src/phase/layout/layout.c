@@ -18,10 +18,10 @@
 #include "transform/condition.h"
 #include "transform/miscounted.h"
 
-static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
+static bool is_back_edge(Analyses *an, const Block *from, const Block *to)
 {
-    const Loop *loop = loop_headed_by(loops, to);
-    return loop && loop_contains(loops, loop, from);
+    const Loop *loop = loop_headed_by(an_loops(an), to);
+    return loop && loop_contains(an_loops(an), loop, from);
 }
 
 /* Whether the branch tests an integer for equality with a constant. ptxas makes tables of chains of such tests. */
@@ -45,9 +45,8 @@ static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, con
 static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *run, Block *b)
 {
     Instr *branch = block_conditional_branch(b);
-    const Loops *loops = an_loops(an);
-    if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
-        is_back_edge(loops, b, b->fall) || !inversion_pays(an, knobs, b, branch))
+    if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(an, b, b->next) ||
+        is_back_edge(an, b, b->fall) || !inversion_pays(an, knobs, b, branch))
         return false;
     PlainCondition how = condition_plain(an, branch, true);
     if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR)
