@@ -1,5 +1,5 @@
-/* A file is written under another name and renamed: whoever reads finds a whole one or none, without a lock. Its first line holds the
- * key and a checksum, so that a damaged or misplaced file is none. Clocks only decide which files go first. */
+/* A file is written under another name and renamed: readers find a whole one or none, without a lock. Its first line holds the
+ * key and a checksum: a damaged or misplaced file counts as missing. Clocks only decide which files are removed first. */
 #define _GNU_SOURCE
 #include "judge/guard/cache.h"
 

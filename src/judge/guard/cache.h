@@ -1,6 +1,5 @@
-/* The memory from one run to the next: small texts by their keys, a file each, in a folder that many builds may share. The
- * folder holds nothing that has to be there. What is missing, damaged, somebody else's or cannot be written is asked for
- * again. */
+/* The memory from one run to the next: small texts by key, one file each, in a folder that many builds may share. No file
+ * has to be there. If one is missing, damaged, somebody else's or cannot be written, ptxas is asked again. */
 #ifndef PTXOPT_JUDGE_GUARD_CACHE_H
 #define PTXOPT_JUDGE_GUARD_CACHE_H
 

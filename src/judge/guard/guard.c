@@ -1,5 +1,5 @@
-/* The optimized text is assembled, beside it the originals of what changed, and what ptxas made worse is left alone as a whole. What is
- * left alone may change what is made of the rest: texts are compared again until there is nothing that nothing is known of. */
+/* Assembles the optimized text, and beside it the originals of changed groups. A group that ptxas made worse is left alone as a
+ * whole. That may change what is made of the rest, so texts are compared again until every group has a verdict. */
 #define _GNU_SOURCE
 #include "judge/guard/guard.h"
 

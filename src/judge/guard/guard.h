@@ -1,4 +1,4 @@
-/* --guard: ptxas itself is asked whether its machine code got worse, and what it made worse is left alone. */
+/* --guard: ptxas itself shows whether its machine code got worse, and code that did is left alone. */
 #ifndef PTXOPT_JUDGE_GUARD_GUARD_H
 #define PTXOPT_JUDGE_GUARD_GUARD_H
 

@@ -1,4 +1,4 @@
-/* Inside of --guard: the texts that are compared, and what is known of their kernels. */
+/* Inside --guard: the texts that are compared, and what is known of their kernels. */
 #ifndef PTXOPT_JUDGE_GUARD_GUARD_INSIDE_H
 #define PTXOPT_JUDGE_GUARD_GUARD_INSIDE_H
 

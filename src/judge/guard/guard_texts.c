@@ -1,4 +1,4 @@
-/* The texts that are compared, in their functions. */
+/* The texts that are compared, function by function. */
 #include "judge/guard/guard_inside.h"
 
 #include <string.h>

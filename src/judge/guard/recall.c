@@ -1,5 +1,5 @@
-/* Inputs as a whole: what is left alone of them, and which text is made then. Where that is remembered, it is made at once. It follows
- * from verdicts about groups, and goes beside these. For --tuned it is comments. */
+/* Whole inputs: which functions are left alone, and which text results. If that is remembered, the text is made at once. It follows
+ * from verdicts about groups, and is stored beside these. For --tuned it is comments. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>

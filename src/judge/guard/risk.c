@@ -1,4 +1,4 @@
-/* Which kernels are judged by themselves, before the whole text is assembled: those that are likely to be worse. The record says how many
+/* Kernels that are likely to get worse are judged by themselves, before the whole text is assembled. The record says how many
  * kernels of the corpora each phase changed, and how many it made worse; `make corpus RECORD=1` writes it. */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The search for the phases that made machine code worse: halves of them are left out, then parts of their rewrites. */
+/* The search for the phases that made machine code worse: leaves out halves of them, then parts of their rewrites. */
 #include <string.h>
 
 #include "judge/guard/suspect.h"

@@ -1,4 +1,4 @@
-/* Which kernels and functions got worse, and by which phases that can be. */
+/* Which kernels and functions got worse, and which phases may be to blame. */
 #define _GNU_SOURCE
 #include "judge/guard/suspect.h"
 

@@ -1,4 +1,4 @@
-/* Kernels and functions that got worse, and what is known of why: what search.c searches. */
+/* Kernels and functions that got worse, and what is known of the cause, for search.c. */
 #ifndef PTXOPT_JUDGE_GUARD_SUSPECT_H
 #define PTXOPT_JUDGE_GUARD_SUSPECT_H
 

@@ -1,7 +1,7 @@
-/* Verdicts about groups of functions: from this run, or remembered from another. A verdict depends on what ptxas has been
- * given and on the judge, and its key is a hash of both. The hash is of the functions before and after, what the module
- * says beside functions without global variables that they do not name, ptxas and its options, and this program. Remembered
- * verdicts have the form of decisions of --tune (pipeline/tuned.h). */
+/* Verdicts about groups of functions, from this run or remembered from another. A verdict depends on ptxas's input and on
+ * the judge, and its key is a hash of both. The hash covers the functions before and after, the text outside of functions
+ * (without global variables that they do not name), ptxas and its options, and this program. Remembered verdicts have the
+ * form of decisions of --tune (pipeline/tuned.h). */
 #define _GNU_SOURCE
 #include "judge/guard/guard_inside.h"
 

@@ -1,6 +1,6 @@
 /* Reads a cubin of ptxas 11.8 to 13.5: its functions, their code, and what ptxas wrote about them in .nv.info.
  *
- * Every offset and size of the file is checked: one that was cut short, or made by something else, is refused in words. */
+ * Every offset and size is checked: a truncated file, or one that ptxas did not make, is refused with a message. */
 #ifndef PTXOPT_JUDGE_MACHINE_CUBIN_H
 #define PTXOPT_JUDGE_MACHINE_CUBIN_H
 

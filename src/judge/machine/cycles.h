@@ -1,4 +1,4 @@
-/* How long each block of machine code takes, by its schedule and what it waits for: a step of sass_read. */
+/* How long each block of machine code takes, by its schedule and its waits: a step of sass_read. */
 #ifndef PTXOPT_JUDGE_MACHINE_CYCLES_H
 #define PTXOPT_JUDGE_MACHINE_CYCLES_H
 

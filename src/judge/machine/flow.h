@@ -2,8 +2,8 @@
  *
  * Loops are found by dominance, not by backward branches alone: ptxas moves blocks out of line, so a backward branch
  * may close no loop. BSYNC continues at the targets of the BSSYs that reach it; BRX at those that the cubin lists. A
- * CALL.REL into the function itself is a branch, which ptxas makes where lanes need not come together again. Any other
- * call is followed by what stands after it. */
+ * CALL.REL into the function itself is a branch, which ptxas uses where lanes need not come together again. Any other
+ * call continues at the next instruction. */
 #ifndef PTXOPT_JUDGE_MACHINE_FLOW_H
 #define PTXOPT_JUDGE_MACHINE_FLOW_H
 

@@ -1,8 +1,8 @@
-/* How often a warp executes each block of a function, estimated per call of the function. A loop runs as many iterations as
- * the caller says, whatever its exits are. The lanes of a warp diverge at branches. So it takes every edge once (three of
- * four edges of a table), and leaves a loop by each of its exits. Tests may be combined, arms merged, and exits of a loop
- * exchanged. That changes only what is executed, and not how often what comes after it is. Edges to a cold block, and
- * branches that are rare, are hardly ever taken. No block runs more often than its dominator in the same loop. */
+/* How often a warp executes each block of a function, estimated per call of the function. A loop runs as many iterations as the
+ * caller says, whatever its exits are. The lanes of a warp diverge at branches. So the warp takes every edge once (three of four
+ * edges of a table), and leaves a loop by each exit. Combining tests, merging arms or exchanging exits of a loop changes only
+ * those, and not how often the code after them is executed. Edges to a cold block, and rare branches, are hardly ever taken. No
+ * block runs more often than its dominator in the same loop. */
 #ifndef PTXOPT_JUDGE_MACHINE_FREQUENCY_H
 #define PTXOPT_JUDGE_MACHINE_FREQUENCY_H
 

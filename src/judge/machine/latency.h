@@ -1,4 +1,4 @@
-/* How long what takes no fixed number of cycles is reckoned to take: `latencies.def` has the numbers with their sources. */
+/* Estimates for operations without a fixed number of cycles: `latencies.def` has the numbers with their sources. */
 #ifndef PTXOPT_JUDGE_MACHINE_LATENCY_H
 #define PTXOPT_JUDGE_MACHINE_LATENCY_H
 

@@ -1,9 +1,9 @@
-/* Frequencies of a function's two versions: what is the same code in both runs as often in both, and only what is new is estimated.
+/* Frequencies of a function's two versions: code that is the same in both runs as often in both; only new code is estimated.
  *
- * Blocks are the same where they stand in the same loops and hold the same operations and constants. The registers and
- * the order do not matter. Where as many blocks do the same in both versions they go together in order. What is left goes
- * with what stands beside its neighbours and shares most of its operations. Blocks of loops that were unrolled, of which
- * some remained, or that are gone are never matched: unroll.h knows how often these run. */
+ * Blocks are the same if they are in the same loops and hold the same operations and constants. The registers and the order do not
+ * matter. If equally many blocks do the same in both versions, they are paired in order. Each of the rest is paired with a block
+ * beside its neighbours' partners that shares most of its operations. Blocks of loops that were unrolled, of which some remained,
+ * or that are gone are never matched: unroll.h knows how often these run. */
 #ifndef PTXOPT_JUDGE_MACHINE_MATCH_H
 #define PTXOPT_JUDGE_MACHINE_MATCH_H
 

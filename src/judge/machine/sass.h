@@ -1,8 +1,8 @@
-/* Decoding of machine instructions, sm_75 to sm_120: what a judge of code quality needs, not a disassembler.
+/* Decoding of machine instructions, sm_75 to sm_120: enough to judge code quality, not a disassembler.
  *
  * An instruction is 16 bytes, little endian. Bits 0-8 are the operation, bits 9-11 the form of its operands,
  * bits 12-15 the guard predicate (7: always), bit 15 its negation. Everything here was measured against nvdisasm;
- * tests/tools/cubinstat_check.sh measures it again wherever nvdisasm is at hand. */
+ * tests/tools/cubinstat_check.sh measures it again where nvdisasm is available. */
 #ifndef PTXOPT_JUDGE_MACHINE_SASS_H
 #define PTXOPT_JUDGE_MACHINE_SASS_H
 

@@ -1,6 +1,6 @@
-/* The cost of barriers: a step of sass_read. A barrier of the block waits for the slowest warp. So it costs the more, the
- * more the paths to it since the barrier before differ. The cycles of a warp from there are taken for a random variable, of
- * which every edge out of a block is equally likely. */
+/* The cost of barriers: a step of sass_read. A barrier of the block waits for the slowest warp. So it costs more if the
+ * paths to it from the previous barrier differ more. A warp's cycles since then are treated as a random variable: every
+ * edge out of a block is equally likely. */
 #ifndef PTXOPT_JUDGE_MACHINE_SPREAD_H
 #define PTXOPT_JUDGE_MACHINE_SPREAD_H
 

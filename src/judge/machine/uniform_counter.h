@@ -1,4 +1,4 @@
-/* A bug of ptxas 12.9 to 13.5 that shows in its machine code: one uniform counter for lanes that went different ways.
+/* A bug of ptxas 12.9 to 13.5, found in its machine code: one uniform counter for lanes that went different ways.
  *
  *         UMOV UR4, 5;                  all lanes
  *         @P0 BRA LATCH;                divides the warp
@@ -7,7 +7,7 @@
  *         @UP0 UIADD3 UR4, UR4, -1;
  *         @UP0 BRA BODY;
  *
- * The first group counts UR4 down, and the second one begins where the first one ended. */
+ * The first group counts UR4 down, and the second begins where the first ended. */
 #ifndef PTXOPT_JUDGE_MACHINE_UNIFORM_COUNTER_H
 #define PTXOPT_JUDGE_MACHINE_UNIFORM_COUNTER_H
 

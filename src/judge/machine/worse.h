@@ -1,6 +1,6 @@
 /* What it means that a kernel got worse: the one definition, for users (ptxopt --guard), reports and tests.
  *
- * A unit of machine code is worse than it was where any of these holds:
+ * A unit of machine code is worse than it was if any of these holds:
  *   wrong          ptxas uses one uniform counter for lanes that went different ways, and did not before
  *                  (judge/machine/uniform_counter.h);
  *   setmaxnreg     ptxas ignores setmaxnreg, and did not before;
@@ -10,34 +10,34 @@
  *   cycles         a warp takes more than 1 % more cycles, by how often a block runs (frequency.h, match.h, unroll.h). These are
  *                  stall counts, and waits: for scoreboards (latencies.def), for the slowest warp at barriers (spread.h);
  *   instructions   no fewer cycles, and more instructions.
- * Cycles are fewer there if they are by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles by more than the
- * dead band and 0.5 %, or fewer spills. It is also better with fewer instructions, or as many and fewer registers, and at most 0.5 %
- * more cycles. So of two versions, one at most is better than the other one, and one at most is worse.
+ * "Fewer cycles" there means by more than 0.1 %. A unit is better if it is not worse, and has fewer cycles by more than the dead
+ * band and 0.5 %, or fewer spills. It is also better with fewer instructions, or as many and fewer registers, and at most 0.5 %
+ * more cycles. So of two versions, at most one is better than the other, and at most one is worse.
  *
- * What one rule gains and another one loses is weighed, so that the gain and the loss have one answer:
- *   Warps and cycles are one figure. Where not as many warps fit of both, cycles count divided by the root of the warps, and by that
- *   figure a version has more or fewer. (The geometric mean over the sizes of block, where none is known.) Warps that wait hide each
- *   other's latency, and warps that issue do not. So the truth lies between the cycles of a warp and its share of the cycles of all, and
- *   the root is the mean of these bounds. On an H100, a matrix product with half the cycles and half the warps took 0.65 of the time
- *   where the figure says 0.71. A version of which some size of block no longer fits at all is worse, and the other one is not.
- *   Spills may be given for at least 10 % of that figure. The version that saves less than that by more spills is worse, and the other one
- *   is not.
+ * If one rule gains and another loses, the two are weighed into one answer:
+ *   Warps and cycles are one figure. If not as many warps fit of both, cycles are divided by the root of the warps, and that figure
+ *   is compared. (The geometric mean over the sizes of block, if none is known.) Warps that wait hide each other's latency, and
+ *   warps that issue do not. So the truth lies between the cycles of a warp and its share of the cycles of all, and the root is the
+ *   mean of these bounds. On an H100, a matrix product with half the cycles and half the warps took 0.65 of the time where the
+ *   figure says 0.71. A version of which some size of block no longer fits at all is worse, and the other is not.
+ *   Spills may be traded for at least 10 % of that figure. A version that saves less than that by more spills is worse, and the
+ *   other is not.
  *   Fewer wrong counters make nothing worse, whatever they cost.
  *
- * Where ptxas did not obey setmaxnreg before, and does now, a block takes the registers that the author has shared out among its warps.
- * Only wrong counters and spills make that worse. It is no loss that ptxas ignores setmaxnreg where it then spills less.
+ * If ptxas ignored setmaxnreg before and obeys it now, a block takes the registers that the author has divided among its warps.
+ * Only wrong counters and spills make that worse. Ignoring setmaxnreg is no loss if ptxas then spills less.
  *
- * If one of local memory and warps gains and the other loses, a scheduler's cycles decide. The one that loses is worse if a
- * scheduler takes more than 1 % longer for each warp, and the other one better if it takes 0.5 % less. Local memory holds spills, and
- * variables that may become registers. A scheduler takes for one warp of w what its instructions need to issue, or a w-th of its
+ * If one of local memory and warps gains and the other loses, a scheduler's cycles decide. The version that loses is worse if a
+ * scheduler takes more than 1 % longer per warp, and the other is better if it takes 0.5 % less. Local memory holds spills, and
+ * variables that may become registers. For one warp of w, a scheduler takes what its instructions need to issue, or a w-th of its
  * cycles if that is more.
  *
- * It is not known how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks
- * for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
+ * It is unknown how many warps of a kernel with dynamic shared memory fit: only a launch says how much there is. No rule asks for
+ * warps then. (A cubin does not show it beside static shared memory; then only the static part is counted.)
  *
- * Dead band: up to 16 cycles in all are no fewer cycles and, with as many instructions or fewer, no more, whatever the share. The
- * sources of the latencies that are known best differ by 7 or 8 cycles. If code is scheduled anew, one wait gains what another
- * one loses. Less than two of these is not resolved. From 1600 cycles on the 1 % is more, so that no loop is covered by the band. */
+ * Dead band: up to 16 cycles in all are not fewer cycles and, with as many instructions or fewer, not more, whatever the share. The
+ * sources of the best known latencies differ by 7 or 8 cycles. When code is rescheduled, one wait gains what another loses. Less
+ * than two of these is not resolved. From 1600 cycles on the 1 % is more, so the band covers no loop. */
 #ifndef PTXOPT_JUDGE_MACHINE_WORSE_H
 #define PTXOPT_JUDGE_MACHINE_WORSE_H
 

@@ -1,5 +1,5 @@
-/* A module in its functions. Bodies of several versions of it are put together in one text, and what is of no interest is
- * left out. */
+/* A module split into its functions. Bodies of several versions are put into one text, which omits all that is of no
+ * interest. */
 #ifndef PTXOPT_JUDGE_TRIAL_PARTS_H
 #define PTXOPT_JUDGE_TRIAL_PARTS_H
 

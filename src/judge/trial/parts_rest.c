@@ -1,8 +1,8 @@
-/* The text outside of functions, as some of them see it. Every file of a project declares other variables beside the same
- * templates. What ptxas makes of a kernel does not depend on a variable that neither it nor anything else that stays names,
- * but for numbers of slots: the addresses of variables are filled in when all is laid out. That holds in the space .global
- * alone: .shared, .const and .local are laid out a function or a bank at a time, and textures are numbered. And it holds up
- * to 8191 variables (ptxas 13.0): with more of them it takes their addresses otherwise, as it says. */
+/* The text outside of functions, as some of them see it. Each file of a project declares other variables beside the same
+ * templates. A variable that neither a kernel nor any other text that stays names does not change the kernel's machine code,
+ * except for slot numbers: addresses of variables are filled in at the final layout. That holds only for .global: .shared,
+ * .const and .local are laid out per function or per bank, and textures are numbered. And it holds up to 8191 variables
+ * (ptxas 13.0): with more, ptxas takes their addresses otherwise, as it says. */
 #define _GNU_SOURCE
 #include "judge/trial/parts.h"
 

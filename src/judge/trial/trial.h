@@ -1,4 +1,4 @@
-/* Texts that are made and assembled to see what ptxas makes of them: --guard, --tune and ptxopt-report. */
+/* Makes and assembles texts to see ptxas's machine code, for --guard, --tune and ptxopt-report. */
 #ifndef PTXOPT_JUDGE_TRIAL_TRIAL_H
 #define PTXOPT_JUDGE_TRIAL_TRIAL_H
 
