@@ -1,5 +1,5 @@
 /* The parameter variables of calls. A thread fills them, calls, and reads what was returned; nobody else sees them. So they
- * are values and not events: a call has equal arguments if its variables hold equal values, whatever they are named. */
+ * are values, not events: calls have equal arguments if their variables hold equal values, whatever their names. */
 #ifndef PTXOPT_CHECK_PROVE_ARGUMENTS_H
 #define PTXOPT_CHECK_PROVE_ARGUMENTS_H
 

@@ -1,4 +1,4 @@
-/* One attempt at the proof of two functions: the product is explored, and then asked of threads and barriers. */
+/* One attempt to prove two functions the same: explores the product, then checks threads and barriers. */
 #include "check/prove/attempt.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Barriers of the block that AFTER lacks. A barrier may go unless two threads of a block touch a common byte, one of them
- * writing it. One access is above the barrier, the other below, and no barrier that stays is in between. Two symbolic
- * threads stand for all, as in GPUVerify. */
+/* Barriers of the block that AFTER lacks. A barrier may go unless two threads of a block access one byte, and one of them writes
+ * it: one above the barrier, the other below, with no barrier that stays in between. Two symbolic threads stand for all, as in
+ * GPUVerify. */
 #ifndef PTXOPT_CHECK_PROVE_BARRIER_H
 #define PTXOPT_CHECK_PROVE_BARRIER_H
 

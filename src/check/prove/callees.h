@@ -1,4 +1,4 @@
-/* The effects of a direct call of a function of the same text, whatever it computes. A body is believed only if no other
+/* The effects of a direct call of a function of the same text, whatever it computes. A body counts only if no other
  * module can replace it. */
 #ifndef PTXOPT_CHECK_PROVE_CALLEES_H
 #define PTXOPT_CHECK_PROVE_CALLEES_H

@@ -1,5 +1,5 @@
 /* Each multiple of a fact is a column of a linear program, and each monomial a row: its coefficient in the goal must not
- * become negative. Nothing rests on the program: what is left of the goal is computed from the facts again. */
+ * become negative. Nothing rests on the program: the rest of the goal is recomputed from the facts. */
 #include "check/prove/combine.h"
 
 #include "base/arena.h"

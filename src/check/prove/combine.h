@@ -1,4 +1,4 @@
-/* Inequalities that others add up to. */
+/* Inequalities as sums of others. */
 #ifndef PTXOPT_CHECK_PROVE_COMBINE_H
 #define PTXOPT_CHECK_PROVE_COMBINE_H
 

@@ -1,4 +1,4 @@
-/* The terms that instructions which only compute make of their operands. Integers are exact, and conditions are relations.
+/* The terms that purely computing instructions make of their operands. Integers are exact, and conditions are relations.
  * Everything else is an application of its opcode. */
 #include <string.h>
 

@@ -1,10 +1,10 @@
-/* Loops of AFTER that count down to 0 what BEFORE asks several questions for: the first half of a loop that was split.
+/* Loops of AFTER that count down to 0 where BEFORE makes several tests: the first half of a loop that was split.
  *
- * Such a counter c is not 0 where it comes into the loop, with C in it. Each iteration takes 1 from it and goes back only
- * if what is left is not 0. So it does not wrap around, and k = C - c is the number of iterations so far, less than C.
- * What each iteration adds the number d to is then X + d * k, where it came with X into the loop. If C is at most X, a
- * register that goes down by 1 is at least c. Let C be at most the distance from X to a bound. Then a register that goes
- * towards it by 1 has not come to it, and is on the same side of it as X was. */
+ * Such a counter c enters the loop with C, which is not 0. Each iteration subtracts 1 and goes back only if the rest is not 0. So c
+ * does not wrap around, and k = C - c is the number of iterations so far, less than C. A register that entered with X, and to which
+ * each iteration adds d, is then X + d * k. If C is at most X, a register that goes down by 1 is at least c. Let C be at most the
+ * distance from X to a bound. Then a register that goes towards it by 1 has not reached it, and is on the same side of it as X was.
+ * */
 #include "check/prove/merge.h"
 
 enum {

@@ -1,14 +1,14 @@
-/* Loops of which AFTER has a copy that lacks checks: counters as sums of how often the loop went around.
+/* Loops of which AFTER has a copy without checks: counters as multiples of the number of iterations.
  *
- * A symbol of the node, in 64 bits, is the number of iterations so far. It is 0 where control comes into the loop, and 1
- * more wherever it goes back. Let each iteration add the same, S, to a register that came with X into the loop. Then the
- * register is X + S times that number, modulo its width. Such values are guessed of how the arrivals differ;
- * prove_counters_hold() says whether all arrivals in the end are so.
+ * A 64-bit symbol of the node is the number of iterations so far. It is 0 where control enters the loop, and 1 more wherever it
+ * goes back. Let each iteration add the same, S, to a register that entered the loop with X. Then the register is X + S times that
+ * number, modulo its width. Such values are guessed from how the arrivals differ; prove_counters_hold() says whether all arrivals
+ * agree in the end.
  *
- * Let x = X + c n in iteration n, where c is positive. Let the loop go back only if x is less than b, as signed numbers
- * or unsigned ones, or is not b. Then c n is at most E, an unsigned number: b - X, or what that is with c - 1 or c added.
- * It is 0 at first. Where control goes back, what is known on the path must show it of n + 1, given that it is so of n.
- * For x that is not b it is enough that E is a multiple of c, and that c n is not E. Then it is at most E - c. */
+ * Let x = X + c n in iteration n, where c is positive. Let the loop go back only if x is less than b, as signed numbers or unsigned
+ * ones, or is not b. Then c n is at most E, an unsigned number: b - X, or that with c - 1 or c added. c n is 0 at first. Where
+ * control goes back, the path's facts must show it for n + 1, given that it holds for n. If x is not b, it is enough that E is a
+ * multiple of c, and that c n is not E. Then c n is at most E - c. */
 #include "check/prove/integers.h"
 #include "check/prove/merge.h"
 

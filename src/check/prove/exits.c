@@ -4,7 +4,7 @@
 
 #include "base/fnvmap.h"
 
-/* The blocks that do nothing but end the function, or lead to others of the kind. */
+/* The blocks that only end the function, or lead to others that do. */
 static BitSet only_leaving(const ProveGraph *g, Arena *arena)
 {
     BitSet found = bitset_new(arena, g->n);

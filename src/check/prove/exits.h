@@ -1,5 +1,5 @@
-/* Functions with several exits. When ptxas looks for reconvergence points it ignores all exits but one, the end, and does not say which:
- * any may be the end. Threads that diverge on paths to it then wait for one another before they come there. */
+/* Functions with several exits. When ptxas looks for reconvergence points, it ignores all exits but one, the end, and does not
+ * say which: any may be the end. Threads that diverge on paths to it then wait for one another before they get there. */
 #ifndef PTXOPT_CHECK_PROVE_EXITS_H
 #define PTXOPT_CHECK_PROVE_EXITS_H
 

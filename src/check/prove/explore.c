@@ -1,5 +1,5 @@
-/* Explores paths from one node of the product to the next. Both sides run from event to event, and fork where a path does
- * not know. */
+/* Explores paths from one node of the product to the next. Both sides run from event to event, and fork at undecided
+ * branches. */
 #include "check/prove/prover.h"
 
 enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, CATCHES_UP = 32, VISITS_IN_DOUBT = 4 };

@@ -1,4 +1,4 @@
-/* Knowledge of a path: whether a condition holds by it, and what it learns at a branch. */
+/* What a path knows: whether a condition follows from it, and what a branch adds. */
 #include "check/prove/integers.h"
 #include "check/prove/prover.h"
 

@@ -1,6 +1,6 @@
-/* The prover's questions about the graph of one function. They are order, joins, post-dominators, what a branch
- * influences, liveness, and which registers and branches may differ between the threads of a block. The graph is computed
- * from the text as it was parsed, and shared with nobody: the analyses of the phases are not asked. */
+/* The prover's questions about the graph of one function: order, joins, post-dominators, what a branch influences, liveness, and
+ * which registers and branches may differ between the threads of a block. The graph is computed from the parsed text, and not
+ * shared: the analyses of the phases are not used. */
 #ifndef PTXOPT_CHECK_PROVE_GRAPH_H
 #define PTXOPT_CHECK_PROVE_GRAPH_H
 

@@ -1,12 +1,12 @@
 /* Inequalities of integers: how terms are read, what facts give, and what follows from these.
  *
- * A polynomial stands for an integer; its atoms are terms that are read as unsigned numbers, or as signed ones. The
- * reading of a term is its own polynomial. That of a sum is the sum of the readings of its parts, if that is shown to lie
- * in the range of the width. Otherwise it is the term as an atom. So no reading rests on a sum that may wrap around.
+ * A polynomial stands for an integer; its atoms are terms, read as unsigned or as signed numbers. The reading of a term is its own
+ * polynomial. That of a sum is the sum of the readings of its parts, if that is shown to lie in the range of the width. Otherwise
+ * it is the term as an atom. So no reading rests on a sum that may wrap around.
  *
- * Each fact gives polynomials that are not negative. A polynomial is not negative if the ranges of its atoms say so. It
- * is not negative either if the rest is not once another such polynomial is subtracted, times a product of unsigned
- * atoms. Where that search fails, multiples of several are looked for that add up to it (combine.h). */
+ * Each fact gives polynomials that are not negative. A polynomial is not negative if the ranges of its atoms say so. It is not
+ * negative either if another such polynomial, times a product of unsigned atoms, can be subtracted and the rest is not negative. If
+ * that search fails, multiples of several that add up to it are looked for (combine.h). */
 #include "check/prove/inequalities.h"
 
 #include "check/prove/combine.h"

@@ -1,4 +1,4 @@
-/* What is less than what, as integers: the questions that inequalities.c answers. */
+/* Comparisons of integers: the questions that inequalities.c answers. */
 #include "check/prove/inequalities.h"
 #include "check/prove/term_division.h"
 

@@ -1,5 +1,5 @@
-/* The criss-cross method (Terlaky, Wang) with the least index, which comes to an end. Cells are integers, whose common
- * divisor is the pivot before (Edmonds, Bareiss): each division is exact. */
+/* The criss-cross method (Terlaky, Wang) with the least index, which terminates. Cells are integers, whose common
+ * divisor is the previous pivot (Edmonds, Bareiss): each division is exact. */
 #include "check/prove/linear.h"
 
 enum { PIVOTS_MAX = 100 };

@@ -1,4 +1,4 @@
-/* Local variables of BEFORE that AFTER has no more. */
+/* Local variables of BEFORE that AFTER lacks. */
 #ifndef PTXOPT_CHECK_PROVE_LOCALS_H
 #define PTXOPT_CHECK_PROVE_LOCALS_H
 

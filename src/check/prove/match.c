@@ -1,5 +1,5 @@
-/* Events: what other threads, memory, or whoever called can observe. Two match if they are the same instruction on equal
- * operands. What they return is then the same unknown on both sides, since all events before were the same. */
+/* Events: what other threads, memory, or the caller can observe. Two match if they are the same instruction on equal
+ * operands. Their result is then the same unknown on both sides, since all earlier events were the same. */
 #include <string.h>
 
 #include "check/prove/arguments.h"

@@ -1,4 +1,4 @@
-/* Merging values: what all arrivals bring, or how a slot's values in them relate to those of slots before it. */
+/* Merging values: what all arrivals bring, or how a slot's values in them relate to those of earlier slots. */
 #include "check/prove/merge.h"
 #include "check/prove/term_division.h"
 

@@ -1,4 +1,4 @@
-/* Product nodes: which is explored next, and what arrives in them. */
+/* Product nodes: which is explored next, and what arrives at them. */
 #include <string.h>
 
 #include "check/prove/prover.h"

@@ -1,4 +1,4 @@
-/* Product nodes: the graph that is explored, which of its nodes comes next, and what arrives in them. */
+/* Product nodes: the graph that is explored, which of its nodes comes next, and what arrives at them. */
 #ifndef PTXOPT_CHECK_PROVE_NODE_H
 #define PTXOPT_CHECK_PROVE_NODE_H
 

@@ -1,5 +1,5 @@
-/* One execution in place of all: symbols and applications as numbers. What the machine would compute is computed where that
- * is simple; the rest is a number made of the operands, and `guessed` says so. */
+/* A single execution: symbols and applications as numbers. Simple operations are computed as by the machine; for others,
+ * the result is a number made from the operands, and `guessed` says so. */
 #ifndef PTXOPT_CHECK_PROVE_NUMBER_H
 #define PTXOPT_CHECK_PROVE_NUMBER_H
 

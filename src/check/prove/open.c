@@ -1,5 +1,5 @@
 /* Branches that are open on a path: passed, and not yet joined. What a path passes, joins and closes goes into lists that
- * are only taken over, never changed. Where paths join in a node, or too many pass a branch, their lists are united.
+ * are shared, never changed. Where paths join in a node, or too many pass a branch, their lists are merged.
  *
  * A successor that is not 0 is that of all paths: each of them has the branch open, and went there. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Whether two threads of a block can touch one byte: terms of one thread are restated of the other one. */
+/* Whether two threads of a block can touch one byte: terms of one thread are restated for the other. */
 #include "check/prove/overlap.h"
 
 #include <string.h>

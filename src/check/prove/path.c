@@ -1,4 +1,4 @@
-/* One side of a path: it runs until it stands at an event or a join, or does not know where control goes. */
+/* One side of a path: it runs until it reaches an event or a join, or cannot tell where control goes. */
 #include "check/prove/arguments.h"
 
 static void enter(Prover *p, ProveSide side, Block *to)

@@ -1,4 +1,4 @@
-/* A path through both texts: where its sides stand, and what is saved of them where it forks. */
+/* A path through both texts: where its sides are, and what is saved of them at a fork. */
 #ifndef PTXOPT_CHECK_PROVE_PATH_H
 #define PTXOPT_CHECK_PROVE_PATH_H
 

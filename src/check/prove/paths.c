@@ -1,4 +1,4 @@
-/* The notes that a path takes of threads: the branches that it passes, and what is open at its events. */
+/* What a path notes about threads: the branches that it passes, and what is open at its events. */
 #include "check/prove/prover.h"
 
 #include <string.h>

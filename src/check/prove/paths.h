@@ -1,4 +1,4 @@
-/* The notes that paths leave of threads, once the states are final: the branches that they passed, and what was open at events. */
+/* What paths note about threads, once the states are final: the branches that they passed, and what was open at events. */
 #ifndef PTXOPT_CHECK_PROVE_PATHS_H
 #define PTXOPT_CHECK_PROVE_PATHS_H
 

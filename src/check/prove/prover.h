@@ -1,14 +1,13 @@
 /* The proof of one function, from the inside: path facts, product nodes, and what its parts ask of one another.
  *
- * The product of BEFORE and AFTER is explored from the pair of entries. A path runs both sides until each stands at an
- * event (what others can observe) or at a join. Branches that the path's facts do not decide fork it. Where both stand at
- * events these must match. Where one stands at a join, the path ends in a product node, a pair of program points. Its
- * state says which terms the live registers of both sides hold in every execution that comes there. A state is made of
- * all arrivals: registers that have equal terms in each of them share a symbol. Nodes are explored anew until their
- * states hold.
+ * The product of BEFORE and AFTER is explored from the pair of entries. A path runs both sides until each is at an event (what
+ * others can observe) or at a join. Branches that the path's facts do not decide fork it. Where both are at events, these must
+ * match. Where one is at a join, the path ends in a product node, a pair of program points. Its state says which terms the live
+ * registers of both sides hold in every execution that gets there. A state merges all arrivals: registers that have equal terms in
+ * each of them share a symbol. Nodes are explored again until their states hold.
  *
- * What a node's state means: there are values for its symbols so that all registers hold their terms and all facts are
- * true. So the symbols of a node may not stand in its own state for what they were at an earlier visit. */
+ * What a node's state means: for some values of its symbols, all registers hold their terms and all facts are true. So the symbols
+ * of a node may not stand in its own state for their values at an earlier visit. */
 #ifndef PTXOPT_CHECK_PROVE_PROVER_H
 #define PTXOPT_CHECK_PROVE_PROVER_H
 

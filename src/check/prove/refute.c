@@ -1,4 +1,4 @@
-/* Refutation: both functions on numbers, one thread alone, until they come to differ. */
+/* Refutation: both functions on numbers, one thread alone, until they differ. */
 #include "check/prove/attempt.h"
 
 #include <string.h>

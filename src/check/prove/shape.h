@@ -1,5 +1,5 @@
 /* Whether two graphs are the same except for blocks that do nothing. Threads then diverge and come together in the same
- * places, whichever exits and joins ptxas looks at. What other threads do not see counts for nothing. */
+ * places, whichever exits and joins ptxas looks at. Events that other threads do not see are ignored. */
 #ifndef PTXOPT_CHECK_PROVE_SHAPE_H
 #define PTXOPT_CHECK_PROVE_SHAPE_H
 

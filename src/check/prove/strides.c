@@ -1,8 +1,8 @@
-/* Comparisons of a counter on the way to a bound: AFTER has asked once for several steps.
+/* Comparisons of a counter on the way to a bound: AFTER tests once for several steps.
  *
- * Let c be less than d, and d be b - m s without wrapping around. It does not wrap where m s is at most b and s is not
+ * Let c be less than d, and d be b - m s without wrapping around. It does not wrap if m s is at most b and s is not
  * negative. Then c + k s, for k of at most m, is less than b. It does not wrap around either: as a number it lies between
- * c and b. And what is b or more is d or more. */
+ * c and b. And whatever is at least b is at least d. */
 #include "check/prove/prover.h"
 
 enum {

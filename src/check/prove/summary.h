@@ -1,4 +1,4 @@
-/* Makes what prove_callee answers. */
+/* Makes prove_callee's answers. */
 #ifndef PTXOPT_CHECK_PROVE_SUMMARY_H
 #define PTXOPT_CHECK_PROVE_SUMMARY_H
 

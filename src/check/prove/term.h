@@ -5,9 +5,9 @@
  *   conditions 1-bit logic over atoms: "x is in this set" (in), where x may also be the relation of two numbers:
  *              one of five for integers, which signed and unsigned comparisons share, one of four for floats
  *   floats     are their bits; only what is bit-exact is rewritten
- *   symbols    what nobody knows: parameters, special registers, what loads and calls return, what joins bring together
+ *   symbols    unknown values: parameters, special registers, what loads and calls return, what joins bring together
  *
- * Constants have at most 64 bits; wider values are symbols and applications. All memory is the arena's but the vectors'. */
+ * Constants have at most 64 bits; wider values are symbols and applications. All memory but the vectors is the arena's. */
 #ifndef PTXOPT_CHECK_PROVE_TERM_H
 #define PTXOPT_CHECK_PROVE_TERM_H
 

@@ -12,7 +12,7 @@
  *
  *     (m >= d ? q + 1 : q) = U(a, d)        (m >= d ? m - d : m) = a - d U(a, d)
  *
- * Where d is 0 both stay what they are. The shape must be exactly this one: all parts are made anew of a and d, and compared. */
+ * If d is 0, both stay as they are. The shape must be exactly this one: all parts are made again from a and d, and compared. */
 #include "check/prove/term_division.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Divisions of 32 bits, what computes one by a reciprocal, and remainders. */
+/* 32-bit divisions, their computation by a reciprocal, and remainders. */
 #ifndef PTXOPT_CHECK_PROVE_TERM_DIVISION_H
 #define PTXOPT_CHECK_PROVE_TERM_DIVISION_H
 

@@ -1,43 +1,42 @@
-/* Which threads execute together, and who waits for whom. paths.c notes what is said here of paths, open.c keeps what is open, and
+/* Which threads execute together, and who waits for whom. paths.c notes what paths pass, open.c keeps what is open, and
  * together.c answers about pairs of passings.
  *
- * A branch that may divide threads is open on a path until the path comes to where they join again, its immediate post-dominator.
- * Threads are together while they took the same edge of every branch that is open; who comes to the join first waits there.
+ * A branch that may divide threads is open on a path until the path reaches its immediate post-dominator, where they join again.
+ * Threads are together while they took the same edge of every open branch; those that reach the join first wait there.
  *
- * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that diverge
- * there, T and U, are a pair of passings that went to different successors. They were together, so both took the same
- * edges of what is open in AFTER. At each event, where both texts are at the same place, it is noted what is open, and
- * what closed since the last event. When all paths are known, this is asked:
- *   at convergent events   threads that diverge at an open branch of AFTER also did so at a branch of BEFORE that has been open all
- *                          the time since: nobody is missing;
- *   at those that see who is there, and those that need not wait for the same lanes in all threads   the opposite, too: an open
- *                          branch of BEFORE is covered by one of AFTER, that is: threads that took the same edge of this one did so
- *                          at that one;
+ * Each time a path passes a branch of AFTER, what is open in both texts is noted: a passing. Threads that diverge there, T and U,
+ * are a pair of passings that went to different successors. They were together, so both took the same edges of what is open in
+ * AFTER. At each event, where both texts are at the same place, it is noted what is open, and what closed since the last event.
+ * When all paths are known, this is checked:
+ *   at convergent events   threads that diverge at an open branch of AFTER also did so at a branch of BEFORE that has been open
+ *                          ever since: nobody is missing;
+ *   at those that see who is there, and those that need not wait for the same lanes in all threads   the converse as well: an
+ *                          open branch of BEFORE is covered by one of AFTER, that is, threads that took the same edge of AFTER's
+ *                          branch also did so at BEFORE's;
  *   at the event after a branch A of AFTER has closed   T has waited there for each U that is still between A and the join, and
- *                          has not executed the event. If U may wait for another thread there, T waits for U in BEFORE, too.
+ *                          has not executed the event. If U may wait for another thread there, T also waits for U in BEFORE.
  *
  * The last one holds if no branch of BEFORE that is open at T's event divided T and U (is_harmless). None did if
  *   - all that are open then were passed before A, and T and U took the same edge of each; or
- *   - T and U were divided by a branch D of BEFORE whose join T has reached by its event, and U, wherever it may wait, has not: T passes
- *     the join of D only together with U. A branch that T passes after that divides T from U only once U has come, too.
+ *   - T and U were divided by a branch D of BEFORE whose join T has reached by its event, and U, wherever it may wait, has not: T
+ *     passes the join of D only together with U. A branch that T passes after that can divide them only once U has arrived.
  *
- * What two passings say of a branch of BEFORE counts if both say it of one and the same time that threads came to it. A
- * branch on no cycle is passed once. Of others it is so if who is together in AFTER is in the same iteration of the loops
- * of BEFORE: their region is aligned. Then two threads that passed the branch once since the last event, and since
- * AFTER's last iteration began, did so in the same iteration. A region is aligned if at all events
- *   - its branches that are open in BEFORE are covered: whom they have divided AFTER has also divided;
- *   - and in it, threads that a branch of AFTER has joined since the last event were divided in BEFORE up to that event, and are not
- *     any more: nobody comes together with those of another iteration;
- *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
- * All regions are assumed to be aligned until one of the three fails of one. If one is not, some event is the first that
- * shows it.
+ * What two passings say of a branch of BEFORE counts if both speak of the same visit to it. A branch on no cycle is visited once.
+ * For others it is so if threads that are together in AFTER are in the same iteration of the loops of BEFORE: their region is
+ * aligned. Then two threads that passed the branch once since the last event, and since AFTER's last iteration began, did so in the
+ * same iteration. A region is aligned if at all events
+ *   - its branches that are open in BEFORE are covered: threads that they divided AFTER has also divided;
+ *   - in it, threads that a branch of AFTER has joined since the last event were divided in BEFORE up to that event, and no
+ *     longer are: nobody comes together with threads of another iteration;
+ *   - threads at one place of AFTER are in the same region of BEFORE, or in none.
+ * All regions are assumed to be aligned until one of the three fails. If a region is not, some event is the first to show it.
  *
- * It is also said of one time if three things hold. The passings are of one block of AFTER in the partner of the branch's
- * loop. Both say the same of the iteration in which BEFORE passed the branch. And all loops around are in step in both
- * texts (iterations.h). A loop is in step if nobody joins in it who may have begun another number of its iterations since
- * parting. Then threads that are together in it are in the same iteration. Threads that parted at a branch of BEFORE in
- * one iteration, together or not, are apart until both have come to its join. If they came together before, the branch
- * where they parted then would lie in front, and its join behind this one. */
+ * It is also the same visit if three things hold. The passings are of one block of AFTER in the partner of the branch's loop. Both
+ * say the same of the iteration in which BEFORE passed the branch. And all loops around are in step in both texts (iterations.h). A
+ * loop is in step if nobody joins in it who may have begun another number of its iterations since parting. Then threads that are
+ * together in it are in the same iteration. Threads that parted at a branch of BEFORE in one iteration, together or not, are apart
+ * until both have come to its join. If they came together before, the branch where they parted then would lie in front of this one,
+ * and its join behind. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Which threads execute together, and who waits for whom: asked of the notes once all paths are known. */
+/* Which threads execute together, and who waits for whom: decided from the notes once all paths are known. */
 #ifndef PTXOPT_CHECK_PROVE_THREADS_H
 #define PTXOPT_CHECK_PROVE_THREADS_H
 

@@ -1,6 +1,5 @@
-/* Finds where a thread may wait for another one: warp operations and barriers, calls, sleeps, and some loops. Such a loop
- * reads memory inside and ends by what it reads. It may do so by way of values, of branches, of the thread's own memory or
- * of callees. */
+/* Finds where a thread may wait for another one: warp operations and barriers, calls, sleeps, and some loops. Such a loop reads
+ * memory inside, and what it reads decides when it ends: by way of values, branches, the thread's own memory or callees. */
 #include "check/prove/waits.h"
 
 typedef struct Loops {
