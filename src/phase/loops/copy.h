@@ -1,5 +1,5 @@
-/* Copies of the blocks of a loop that an iteration passes through. They leave out what an iteration that is known to
- * continue does not need. */
+/* Copies of the blocks of a loop that an iteration passes through. If the iteration is known to continue, they leave out
+ * what it does not need. */
 #ifndef PTXOPT_PHASE_LOOPS_COPY_H
 #define PTXOPT_PHASE_LOOPS_COPY_H
 

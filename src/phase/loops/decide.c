@@ -1,19 +1,17 @@
-/* Sound: values and bounds are numbers modulo 2^32 or 2^64. The test computes with integers that do not wrap. What is said of the
- * counter stands in preheader.c.
+/* Sound: values and bounds are numbers modulo 2^32 or 2^64. The test computes with integers that do not wrap. preheader.c says what
+ * holds of the counter.
  *
- * A value whose step is c times f is start + t * f modulo 2^32 or 2^64, where t = k * c is at most the distance.
- * The number F(t) = start + t * f is monotone in t. Let F(0) and F(distance) lie in the range of the numbers that are
- * compared, and on the right side of the bound. So do then all between. Each is then what the loop compares. F may use
- * any integer f that is equal modulo 2^32: magnitudes below 2^32, so that a product of two is computed in 64 bits.
- * Several values may be apart by a constant, or by multiples of f. Of these the least is tested at its beginning and the
- * greatest at its end.
+ * A value whose step is c times f is start + t * f modulo 2^32 or 2^64, where t = k * c is at most the distance. The number F(t) =
+ * start + t * f is monotone in t. Let F(0) and F(distance) lie in the range of the compared numbers, and on the right side of the
+ * bound. Then so do all between, and each is what the loop compares. F may use any integer f that is equal modulo 2^32: its
+ * magnitude is below 2^32, so 64 bits hold a product of two. Several values may differ by a constant, or by multiples of f. Of
+ * these the least is tested at its beginning and the greatest at its end.
  *
- * Let values have to be unequal to a bound. From the least of them they go less far than the bound is away, modulo 2^32
+ * If values must be unequal to a bound, they go, from the least of them, less far than the bound is away, modulo 2^32
  * or 2^64.
  *
- * A value that is the counter itself is less than a bound if two things hold. It is so in the first iteration, and the
- * counter's bound is not greater. In each other iteration the counter's comparison has held of it, whether it wrapped or
- * not. */
+ * A value that is the counter itself is less than a bound if two things hold. It is less in the first iteration, and the counter's
+ * bound is not greater. In each other iteration the counter's comparison has held for it, whether it wrapped or not. */
 #include "phase/loops/decide.h"
 
 #include "ir/inspect.h"

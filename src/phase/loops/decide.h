@@ -1,4 +1,4 @@
-/* A test in front of a loop that decides comparisons in all its iterations: that they hold whenever they are made. */
+/* A test in front of a loop that decides comparisons in all iterations: they hold whenever they are made. */
 #ifndef PTXOPT_PHASE_LOOPS_DECIDE_H
 #define PTXOPT_PHASE_LOOPS_DECIDE_H
 

@@ -1,27 +1,27 @@
-/* Sound: a value is start + k * step modulo 2^32 or 2^64 in iteration k, and the loop runs T iterations. The test asks whether
+/* Sound: in iteration k a value is start + k * step modulo 2^32 or 2^64, and the loop runs T iterations. The test asks whether
  * start + T * step, the value after the last iteration, is on the side of start to which the values go. T * step is less than 2^31,
  * so it is there if and only if no value wraps. Then values are monotone in k.
  *
- * Let them rise. `value < bound` holds up to the first k for which start + k * step is at least the bound, and `value >= bound` from
- * there on. Let the bound be brought between start and start + T * step. Then its distance from start does not wrap, and
- * k is the distance divided by the step and rounded up: at most T. Values that fall are compared to be greater, or not.
- * The other comparisons are those of a bound that is one more or less, if that does not wrap.
+ * Let them rise. `value < bound` holds up to the first k for which start + k * step is at least the bound, and `value >= bound`
+ * from there on. The bound is clamped to lie between start and start + T * step. Then its distance from start does not wrap, and k
+ * is the distance divided by the step and rounded up: at most T. For falling values, `greater` takes the place of `less`. The other
+ * comparisons are those with a bound one more or less, if that does not wrap.
  *
- * A step in a register is tested not to be 0, and T * step is computed in 64 bits, so that it does not wrap. What the text subtracts
- * is taken for a value that falls, and its negative is tested.
+ * A step in a register is tested not to be 0, and T * step is computed in 64 bits, so it does not wrap. If the text subtracts the
+ * step, the value is taken to fall, and the step's negative is tested.
  *
- * Values of one base differ by constants. If the least of them does not wrap up to the greatest one after the last iteration, none
- * of those between wraps. The least of them is the last one to come to a bound.
+ * Values of one base differ by constants. If the least of them does not wrap up to the greatest after the last iteration, none
+ * between wraps. The least of them is the last to reach a bound.
  *
- * An unsigned value less than a bound that is not negative as a signed number is a signed one from 0 up to the bound. Where an
- * unsigned counter goes beside it, it is read as the unsigned number that it is.
+ * An unsigned value less than a bound that is not negative as a signed number is, as a signed one, from 0 up to the bound. Beside
+ * an unsigned counter it is read as unsigned.
  *
- * A check is to hold from the first iteration on. Let its value rise, and let it be less than the bound before. It is so
- * as long as k * step is less than their distance: up to there it does not wrap. Nor does an extended one whose distance
- * from the end of its own range is not less. Where the value is not less in the first iteration the distance is 0. A
- * value that goes away from its bound satisfies the comparison, if it does in the first iteration, up to the end of its
- * range. One that is to be unequal comes to the bound, if at all, after as many steps as fit into their distance. It is
- * then there for the first time. None of that asks how often the loop runs. */
+ * A check must hold from the first iteration on. Let its value rise, and let it be less than the bound at first. It stays so as
+ * long as k * step is less than their distance: up to there it does not wrap. Nor does an extended one whose distance from the end
+ * of its own range is not less. If the value is not less in the first iteration, the distance is 0. A value that goes away from its
+ * bound satisfies the comparison, if it does in the first iteration, up to the end of its range. One that must be unequal reaches
+ * the bound, if at all, after as many steps as fit into their distance. It is then there for the first time. None of that depends
+ * on how often the loop runs. */
 #include "phase/loops/interval.h"
 
 #include "analysis/ranges.h"

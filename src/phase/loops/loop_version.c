@@ -1,4 +1,4 @@
-/* loop-version: runs a loop without its bounds checks where all of them pass in all iterations.
+/* loop-version: runs a loop without its bounds checks if all of them pass in all iterations.
  *
  *     LOOP: setp.lt.u32 p, i, len;                    q = the checks pass in the first and in the last iteration
  *           @p bra NEXT; trap;                        @!q bra LOOP;
@@ -9,25 +9,25 @@
  *                                                     bra EXIT;
  *                                               LOOP: as it was
  *
- * Sound: FAST is the loop without branches of which phase/loops/decide.c shows that they continue whenever they are executed.
- * The test computes integers, so it can stand in front of the loop. A thread for which it fails executes the loop as it was,
- * up to the check that fails and what comes after it. Each thread executes the same instructions in the same order, except
- * for what only those branches read, and for extended values that FAST computes from others (phase/loops/widened.c).
+ * Sound: FAST is the loop without branches that continue whenever they are executed, as phase/loops/decide.c shows. The test
+ * computes integers, so it can stand in front of the loop. A thread for which it fails executes the loop as it was, up to the
+ * failing check and what follows. Each thread executes the same instructions in the same order, except for what only those branches
+ * read, and for extended values that FAST computes from others (phase/loops/widened.c).
  *
- * Threads of a warp may be in both loops. So FAST holds no convergent instruction, and none that waits, and threads in the loop
- * do not wait for others. Where a check leaves the loop, threads that leave it otherwise may wait for each other after
- * FAST, and did not after LOOP. Nobody in the function may wait then. The test stands for the branches that FAST lacks.
- * Where they may divide a warp, the loop stays in two cases. An instruction of the function sees which lanes execute it;
- * or it is convergent, and depends on only some of the branches.
+ * Threads of a warp may be in both loops. So FAST holds no convergent instruction, and none that waits, and threads in the loop do
+ * not wait for others. If a check leaves the loop, threads that leave it otherwise may wait for each other after FAST, but not
+ * after LOOP. No thread of the function may wait then. The test stands for the branches that FAST lacks. If they may divide a warp,
+ * the loop stays in two cases. An instruction of the function sees which lanes execute it; or it is convergent, and depends on only
+ * some of the branches.
  *
- * It pays where an iteration costs as much as the test, and more where ptxas unrolls FAST, which then has one exit. Where
- * ptxas does not count by the loop's own test, FAST counts its iterations down. A loop that is known to run a few times
- * stays. The copies of a function take at most --loop-version-size machine instructions; the loops that gain the most come
- * first. LOOP gets the pragma nounroll, since it runs rarely. It gets it twice where one of the versions would be looked at again:
- * LOOP where it might run what is left of an unrolled one, FAST where checks stay in it.
+ * It pays if an iteration costs as much as the test, and more if ptxas unrolls FAST, which then has one exit. If ptxas does not
+ * count by the loop's own test, FAST counts its iterations down. A loop known to run only a few times stays. The copies of a
+ * function take at most --loop-version-size machine instructions; the loops that gain the most come first. LOOP gets the pragma
+ * nounroll, since it runs rarely. It gets it twice if one of the versions would be looked at again: LOOP if it might run what is
+ * left of an unrolled one, FAST if checks stay in it.
  *
- * Declines: checks whose operands are neither invariant, counted evenly nor bounded (analysis/loop_bounds.h), or
- * of which an iteration may skip the branch; loops around loops; and those with instructions that may not be copied. */
+ * Declines: checks whose operands are neither invariant, counted evenly nor bounded (analysis/loop_bounds.h), or whose branch an
+ * iteration may skip; loops around loops; loops with instructions that may not be copied. */
 #include <string.h>
 
 #include "analysis/reconverge.h"

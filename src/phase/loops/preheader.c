@@ -1,9 +1,9 @@
-/* Sound: in each iteration except the first the comparison held of y = y0 + k * c, where c is the step. y0 is the value
- * that y had, or would have had, in front of the first iteration. Let it be `y < b` and c be positive. Let y0 < b, and
- * let b - 1 + c not wrap. By induction y0 + k * c then wraps in no iteration, and is at most b - 1. So k * c is at most b
- * - 1 - y0, the distance; a constant step makes it a multiple of c. Let the comparison be `y != b`, c a constant, and b -
- * y0 a multiple of c. Then y comes to b the first time after (b - y0) / c steps, unless b is y0, and c divides 2^32. In
- * that case it does so after 2^32 / c, and the distance b - y0 - c is right modulo 2^32 as well. */
+/* Sound: in each iteration except the first, the comparison held for y = y0 + k * c, where c is the step. y0 is the value that y
+ * had, or would have had, in front of the first iteration. Let it be `y < b` and c be positive. Let y0 < b, and let b - 1 + c not
+ * wrap. By induction y0 + k * c then wraps in no iteration, and is at most b - 1. So k * c is at most b - 1 - y0, the distance; a
+ * constant step makes it a multiple of c. Let the comparison be `y != b`, c a constant, and b - y0 a multiple of c. Then y first
+ * reaches b after (b - y0) / c steps, unless b is y0, and c divides 2^32. In that case it does so after 2^32 / c, and the distance
+ * b - y0 - c is right modulo 2^32 as well. */
 #include "phase/loops/preheader.h"
 
 #include "analysis/values.h"

@@ -1,6 +1,6 @@
-/* range-split: runs iterations in which checks and guards of a loop are known to hold without these.
+/* range-split: runs a loop without checks and guards in the iterations in which they are known to hold.
  *
- * Checks leave the loop, or stop the thread. They go for as long as they pass:
+ * Checks leave the loop, or stop the thread. They go while they pass:
  *
  *     LOOP: setp.ge.u32 p, i, len;                    n, the least of `end - i` and `len - i`
  *           @p bra FAIL;                              @n<1 bra LOOP;
@@ -10,7 +10,7 @@
  *           @q bra LOOP;                              i = i + n; @n==end bra EXIT;
  *                                               LOOP: as it was
  *
- * Range guards do not: `if (x >= 0 && x < w)`, as convolutions have it:
+ * Range guards do neither: `if (x >= 0 && x < w)`, as in convolutions:
  *
  *     LOOP: setp.lt.s32 p, x, w;                      @!(it runs long) bra LOOP;
  *           @!p bra NEXT;                             from, to: the guard holds in these iterations
@@ -24,31 +24,30 @@
  *                                                     @to==end bra EXIT;
  *                                               LOOP: as it was
  *
- * Sound: the loop is left at its latch, where a counter ends it, and at checks that go. So its iterations are at most as many as the
- * counter allows, which is known in front of it. A loop that is left by checks alone goes on as LOOP in any case.
- * phase/loops/interval.c shows in which iterations guards hold, and in how many first ones checks do. The test in front
- * asks whether its answer is exact. FIRST and MIDDLE end after a number of iterations after which the loop would go on,
- * or, at its end, end. All parts have the same registers; those that only checks and the latch read get all their steps
- * after MIDDLE. So each thread executes the same instructions in the same order. The exceptions are the branches of
- * guards that hold, and the latch's, which other registers decide.
+ * Sound: the loop is left at its latch, where a counter ends it, and at checks that go. So it runs at most as many iterations as
+ * the counter allows, which is known in front of it. A loop that only checks leave goes on as LOOP in any case.
+ * phase/loops/interval.c shows in which iterations guards hold, and in how many first ones checks do. The test in front asks
+ * whether its answer is exact. FIRST and MIDDLE end after a number of iterations after which the loop would go on, or, at its end,
+ * would end. All parts have the same registers; those that only checks and the latch read get all their steps after MIDDLE. So each
+ * thread executes the same instructions in the same order. The exceptions are the branches of guards that hold, and the latch's,
+ * which other registers decide.
  *
  * Threads of a warp may be in several parts. So these hold no convergent instruction, and end by counters: nobody waits in them.
- * Threads that leave the loop at its latch come together where they did, unless a check leaves it too. Then nobody in the function may
- * wait. The branches between the parts stand for those of guards and latch. Where these may divide a warp, the loop stays
- * in two cases. An instruction of the function sees which lanes execute it; or it is convergent, and depends on only some
- * of the branches.
+ * Threads that leave the loop at its latch come together where they did, unless a check also leaves it. Then no thread of the
+ * function may wait. The branches between the parts stand for those of guards and latch. If these may divide a warp, the loop stays
+ * in two cases. An instruction of the function sees which lanes execute it; or it is convergent, and depends on only some of the
+ * branches.
  *
- * A loop from which nothing but checks goes pays where ptxas unrolls MIDDLE: it counts its iterations, and has one exit
- * (tests/ptxas/LOOPS.md). Range guards pay where the loop runs long, and the threads of a warp are mostly in the same
- * part. The text does not say whether they are. So they go where ptxas judges, and where it is asked for. A loop that
- * does not run long enough to gain what is computed for it finds out after a few instructions. FIRST and LOOP get the
- * pragma nounroll: they run rarely, and are not split again. The parts of a function's loops, and the copies of
- * loop-version, which comes first, take at most --loop-version-size machine instructions. The loops that gain the most
- * come first. A large function keeps the guards of a loop that takes a small part of its time: no judge would see the
- * difference, and to ask takes as long as to assemble the function once more.
+ * Removing only checks pays if ptxas unrolls MIDDLE, which counts its iterations and has one exit (tests/ptxas/LOOPS.md). Removing
+ * range guards pays if the loop runs long, and the threads of a warp are mostly in the same part. The text does not say whether
+ * they are. So guards go if ptxas judges, or on request. A loop too short to gain what the test costs finds out after a few
+ * instructions. FIRST and LOOP get the pragma nounroll: they run rarely, and are not split again. The parts of a function's loops,
+ * and the copies of loop-version, which comes first, take at most --loop-version-size machine instructions. The loops that gain the
+ * most come first. A large function keeps the guards of a loop that takes a small part of its time: no judge would see the
+ * difference, and asking takes as long as assembling the function again.
  *
- * Declines: checks of values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; and those with
- * instructions that may not be copied. */
+ * Declines: checks of values whose step is in a register; loops with another exit, around loops, or with the pragma nounroll; loops
+ * with instructions that may not be copied. */
 #include "analysis/loop_test.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"

@@ -1,4 +1,4 @@
-/* stride-unroll: unrolls by four the loops whose step is in a register, which ptxas never unrolls.
+/* stride-unroll: unrolls loops whose step is in a register by four. ptxas never unrolls these.
  *
  *     LOOP: ld.global.f32 f, [a + 4 i];         limit = n - 3 s
  *           add.f32 sum, sum, f;                @!(0 < s < 2^32, n >= 3 s, i < limit) bra LOOP;
@@ -8,20 +8,20 @@
  *                                               setp.lt.s32 p, i, n; @!p bra EXIT;
  *                                         LOOP: as it was
  *
- * Sound: let i < n - 3 s, and 3 s be at most n. Then i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the
- * loop would go on three times. So each thread executes the same instructions in the same order, and the loop's own test
- * decides after the fourth. The limit is computed in 64 bits. Where s is known to be positive and small, as a block's
- * size is, it is computed in the bits of i: 3 s does not wrap. FOUR holds nothing but arithmetic, loads and stores, and
- * its only exit leads to the place where threads that leave the loop reconverge anyway. Where an instruction of the
- * function sees which lanes execute it, and the test may divide a warp, the loop stays as it is.
+ * Sound: let i < n - 3 s, and 3 s be at most n. Then i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the loop would
+ * go on three times. So each thread executes the same instructions in the same order, and the loop's own test decides after the
+ * fourth. The limit is computed in 64 bits. Where s is known to be positive and small, as a block's size is, it is computed in the
+ * bits of i: 3 s does not wrap. FOUR holds only arithmetic, loads and stores, and its only exit leads to the place where threads
+ * that leave the loop reconverge anyway. If an instruction of the function sees which lanes execute it, and the test may divide a
+ * warp, the loop stays as it is.
  *
- * Loads stay after the stores of the copies before them: their order is kept, as everywhere. ptxas moves up those that it
- * knows to be of other memory.
+ * Loads stay after the stores of earlier copies: their order is kept, as everywhere. ptxas moves up those that it
+ * knows to access other memory.
  *
- * Four loads are in flight where there was one, for 4 to 10 registers more. Where that is expected to pay (worth.h) the
- * phase runs at -O3 and where ptxas judges what it makes. The knob asks for it wherever it is sound.
+ * Four loads are in flight instead of one, for 4 to 10 more registers. If that is expected to pay (worth.h), the phase runs at -O3
+ * and where ptxas judges the result. The knob asks for it wherever it is sound.
  *
- * A counter that is halved or doubled from a constant on is one that ptxas does not count by either (whole.h):
+ * Nor does ptxas count by a counter that starts at a constant and is halved or doubled (whole.h):
  *
  *           mov.u32 i, 16;                            mov.u32 i, 16;
  *     LOOP: shfl.sync.down.b32 y, x, i, 31, -1; to    shfl.sync.down.b32 y, x, i, 31, -1;
@@ -29,8 +29,8 @@
  *           shr.u32 i, i, 1;                          and so on, five times
  *           setp.ne.s32 p, i, 0; @p bra LOOP;
  *
- * Sound: the number of iterations is the same constant for every thread, so that the latch never divides a warp. The threads
- * that execute the k-th iteration together execute the k-th copy together, convergent instructions too.
+ * Sound: the number of iterations is the same constant for every thread, so the latch never divides a warp. Threads that
+ * execute the k-th iteration together execute the k-th copy together, with its convergent instructions.
  *
  * Declines: loops with the pragma nounroll, another exit, or a loop inside; large ones; those with instructions that may
  * not be copied; tests other than `less`, of a step that stands elsewhere. */

@@ -1,5 +1,5 @@
-/* What a test in front of a loop asks, in words of the PTX: "n > 0 as s32, n - 1 < len as u32". They are made where the test is:
- * they say what it computes. */
+/* What a test in front of a loop asks, in terms of the PTX: "n > 0 as s32, n - 1 < len as u32". Made together with the test,
+ * the words say what it computes. */
 #ifndef PTXOPT_PHASE_LOOPS_TEST_WORDS_H
 #define PTXOPT_PHASE_LOOPS_TEST_WORDS_H
 

@@ -1,5 +1,5 @@
-/* Loops whose counter is halved or doubled from a constant on, as in reductions over a warp or a block. They run a
- * constant number of times, and are written out. ptxas counts by no shift (tests/ptxas/LOOPS.md). */
+/* Loops with a counter halved or doubled from a constant, as in reductions over a warp or a block. They run a constant number of
+ * times, and are fully unrolled. ptxas does not count by shifts (tests/ptxas/LOOPS.md). */
 #ifndef PTXOPT_PHASE_LOOPS_WHOLE_H
 #define PTXOPT_PHASE_LOOPS_WHOLE_H
 

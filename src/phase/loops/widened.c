@@ -1,20 +1,20 @@
-/* Values of 32 bits that differ by constants are extended, and multiplied, each by itself:
+/* 32-bit values that differ by constants are each extended, and multiplied:
  *
  *     mul.wide.u32 d, i, 4;                           mul.wide.u32 d, i, 4;
  *     add.s32 j, i, 1;                      to        add.s32 j, i, 1;
  *     mul.wide.u32 e, j, 4;                           add.s64 e, d, 4;
  *
- * ptxas cannot do that, since j may wrap. It makes an address of each, in two registers, where one and the offsets of
- * accesses would do. That matters in a loop that ptxas unrolls and that only reads: loads of several iterations go in front, and all
- * their addresses with them. A store keeps the loads behind it where they are. So what follows stays (tests/ptxas/LOOPS.md):
+ * ptxas cannot do that, since j may wrap. It makes an address of each, in two registers, where one with offsets in the
+ * accesses would do. That matters in a loop that ptxas unrolls and that only reads: loads of several iterations go in front,
+ * with all their addresses. A store keeps the loads after it where they are. So these stay (tests/ptxas/LOOPS.md):
  *   - loops that write, and those with so many loads that ptxas does not unroll them;
- *   - conversions, which mostly make numbers and no addresses;
- *   - values as far apart as an iteration goes, or farther, as in a stencil: ptxas then keeps what it loaded, and waits more often.
+ *   - conversions, which mostly make numbers, not addresses;
+ *   - values as far apart as an iteration goes, or farther, as in a stencil: ptxas then keeps loaded values, and waits more often.
  *
  * Sound: the test in front of the copy passed for a group of comparisons. So no number from the least value of the group to
  * the greatest one wraps, in any iteration that makes one of these comparisons (phase/loops/decide.h). The iteration has made
- * one where its block dominates the second extension. Both values are among these numbers. So their extensions, of the sign of
- * the comparison, differ by what they differ by. A single write of d dominates the second extension: it is of the same iteration. */
+ * one if its block dominates the second extension. Both values are among these numbers. So their extensions, with the sign of
+ * the comparison, differ by as much as they do. A single write of d dominates the second extension: it is of the same iteration. */
 #include "phase/loops/widened.h"
 
 #include "analysis/affine.h"

@@ -1,4 +1,4 @@
-/* What a loop extends from 32 bits to 64, in a copy of it in front of which comparisons were decided. */
+/* Extensions from 32 bits to 64 in a loop's copy, in front of which comparisons were decided. */
 #ifndef PTXOPT_PHASE_LOOPS_WIDENED_H
 #define PTXOPT_PHASE_LOOPS_WIDENED_H
 

@@ -1,4 +1,4 @@
-/* HoistCommonCode of BranchFolder: what both successors of a branch begin with moves in front of the branch.
+/* HoistCommonCode of BranchFolder: what both successors begin with moves in front of their branch.
  *
  *     @%p bra B;                            ld.global.u32 %r2, [%a];
  *     ld.global.u32 %r1, [%a];              @%p bra B;
@@ -9,8 +9,8 @@
  * Sound: every thread that came to the branch executed these instructions next, in this order, whichever edge it took. So
  * nothing is speculated, and the instructions now depend on fewer branches. Their results get the names of the taken
  * successor, which the other successor must not need for other values. It reads these names, or copies the value to its own
- * name where that has other values, too. Declined: instructions that depend on which threads execute them together and do
- * not name these; parts of carry chains and of calls; blocks that are entered from elsewhere or are in another loop; values
+ * name if that also has other values. Declined: instructions that depend on which threads execute them together and do
+ * not name them; parts of carry chains and of calls; blocks that are entered from elsewhere or are in another loop; values
  * that the test of a loop compares. So are rewrites that cost as much as they save: a product whose sum stays in the
  * successors, a copy for each instruction. */
 #ifndef PTXOPT_PHASE_TAIL_HOIST_H

@@ -2,8 +2,8 @@
  *
  * Two blocks that hand on control alike are compared backwards. Each register that one tail reads or writes corresponds
  * to one register of the other. A register that is live after the tails corresponds to itself. So only registers that die
- * in the tail may have two names. What is left of the pairing where the tails begin are the registers that live into
- * them. Where those have two names, the block that gives up its tail copies its values to the other's names. */
+ * in the tail may have two names. The pairs left where the tails begin are the registers that are live into
+ * them. If those have two names, the block that gives up its tail copies its values to the other's names. */
 #ifndef PTXOPT_PHASE_TAIL_MATCH_H
 #define PTXOPT_PHASE_TAIL_MATCH_H
 

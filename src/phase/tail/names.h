@@ -1,5 +1,5 @@
-/* Whether two copies of an operation of lanes, or of a barrier, name the same threads. If they did not, one copy's threads
- * would wait for the other copy's, once all execute one instruction. */
+/* Whether two copies of a lane operation, or of a barrier, name the same threads. If not, one copy's threads would wait
+ * for the other's once all execute one instruction. */
 #ifndef PTXOPT_PHASE_TAIL_NAMES_H
 #define PTXOPT_PHASE_TAIL_NAMES_H
 

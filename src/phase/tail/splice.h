@@ -1,4 +1,4 @@
-/* The rewrite of tail-merge removes duplicates of a tail, and lets their blocks branch to the one that is kept. */
+/* The rewrite of tail-merge removes duplicates of a tail; their blocks then branch to the one that is kept. */
 #ifndef PTXOPT_PHASE_TAIL_SPLICE_H
 #define PTXOPT_PHASE_TAIL_SPLICE_H
 

@@ -14,14 +14,13 @@
  * gates are LLVM's: length, an end that is understood, reserved registers, gain. So is the order of candidates: returns,
  * jumps, then conditional branches.
  *
- * Sound: every thread executes the same instructions with the same values in the same order. Only registers that die in the
- * tail may have another name there. Instructions that depend on which threads execute them together are merged only if they
- * name their threads and both copies depended on the same branches. Threads now reconverge where the tail begins, which
- * before they did after its end at the earliest: analysis/reconverge.h says where they may (lanes.h). Tails of one
- * innermost loop are merged, never across loops, so that no cycle gets a second entry. The merged instruction loses a
- * promise (.uni) that the copies made to be uniform.
+ * Sound: every thread executes the same instructions with the same values in the same order. Only registers that die in the tail
+ * may have another name there. Instructions that depend on which threads execute them together are merged only if they name their
+ * threads and both copies depended on the same branches. Threads now reconverge where the tail begins; before, they did so after
+ * its end at the earliest. analysis/reconverge.h says where they may (lanes.h). Tails are merged only within one innermost loop, so
+ * no cycle gets a second entry. The merged instruction loses .uni, the copies' promise to be uniform.
  *
- * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such, in the tail or between its end
+ * Declines: activemask, elect, votes and shuffles without .sync, calls that may contain these, in the tail or between its end
  * and the point where its threads reconverged; tails in front of which a thread may wait for one that would wait there for
  * it; parts of the sequence around a call; unfinished carry chains; pragmas except those of a load; special registers as
  * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that
