@@ -3,8 +3,7 @@
  * Such a counter c enters the loop with C, which is not 0. Each iteration subtracts 1 and goes back only if the rest is not 0. So c
  * does not wrap around, and k = C - c is the number of iterations so far, less than C. A register that entered with X, and to which
  * each iteration adds d, is then X + d * k. If C is at most X, a register that goes down by 1 is at least c. Let C be at most the
- * distance from X to a bound. Then a register that goes towards it by 1 has not reached it, and is on the same side of it as X was.
- * */
+ * distance from X to a bound. Then a register that goes towards it by 1 has not reached it, and is still on the side of X. */
 #include "check/prove/merge.h"
 
 enum {
