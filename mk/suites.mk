@@ -11,7 +11,7 @@ CHECK    = unit data isa cli front library man robust exec reports
 BESIDE   = cli front library man exec reports opcodes prices bugs judge guard cache signals tune starve preload packages clients-quick \
            linear roundtrip checked barriers prove cubinstat $(PROBES) ptxas gpu gates
 STARVED  = $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
-SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz gates asan
+SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults gates asan
 
 #: make check            installs what is missing, builds, and tests what must work on a user's machine: some minutes
 check: setup fetch-ptxas
@@ -157,4 +157,4 @@ bless: all
 lint check-lint: $(GEN)/parser.c $(GEN)/version.h
 	@sh tests/lint.sh
 
-.PHONY: check check-all $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-targets bench-guard bless lint
+.PHONY: check check-all $(SUITES:%=check-%) check-debug check-fuzz fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-targets bench-guard bless lint
