@@ -8,6 +8,8 @@ shift
 mkdir -p "$logs"
 rm -f "$logs"/*
 begin=$(date +%s) number=0 running=
+# The shell lets what runs beside it ignore the interrupt key.
+trap 'trap "" TERM; kill 0; exit 130' INT
 
 # run SUITE: into its log, and how long it took into another file.
 run()

@@ -24,6 +24,7 @@
 #include "base/bound.h"
 #include "analysis/reconverge.h"
 #include "base/fnvmap.h"
+#include "base/index.h"
 #include "base/marks.h"
 
 enum {
@@ -172,13 +173,7 @@ static bool has_rival(PartialJoins *f, const Block *b, const Block *old)
 
 /* ---- the code that decides --------------------------------------------------------------------------------------- */
 
-static u64 mixed(u64 hash, u64 number)
-{
-    hash = (hash ^ number) * FNV_PRIME;
-    return hash ^ hash >> 32;
-}
-
-static void add(PartialJoins *f, u64 number) { f->hash = mixed(f->hash, number); }
+static void add(PartialJoins *f, u64 number) { f->hash = hash_mix(f->hash, number); }
 
 /* How many instructions of which opcodes and widths: not which way a comparison asks, nor of what. */
 static u64 code_of(PartialJoins *f, u32 position)
@@ -189,7 +184,7 @@ static u64 code_of(PartialJoins *f, u32 position)
     code = FNV_BASIS;
     for_each_instr(i, f->order->rpo[position])
         if (i->kind == INSTR_OP)
-            code = mixed(code, (u32)i->op->opcode << 8 | i->op->type[0]);
+            code = hash_mix(code, (u32)i->op->opcode << 8 | i->op->type[0]);
     return f->code[position] = code;
 }
 
@@ -203,7 +198,7 @@ static void add_edges(PartialJoins *f, u32 position, u32 old)
             vec_push(&f->work, to);
             f->number[to] = f->work.n;
         }
-        hash = mixed(hash, to == old ? 0 : f->number[to]);
+        hash = hash_mix(hash, to == old ? 0 : f->number[to]);
     }
     f->hash = hash;
 }

@@ -56,6 +56,13 @@ static inline void index_put(HashWalk *w, u32 id)
     w->index->count++;
 }
 
+/* Continues a hash with a word. What the word's high bits say comes to the low ones, where a table looks, with the next word. */
+static inline u64 hash_mix(u64 hash, u64 word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
 /* A shorter hash of a long one. */
 static inline u32 hash_fold(u64 hash) { return (u32)(hash ^ hash >> 32); }
 

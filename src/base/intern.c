@@ -1,7 +1,5 @@
 #include "base/intern.h"
 
-#include "base/fnvmap.h"
-
 void intern_init(Intern *table, Arena *arena) { *table = (Intern){.arena = arena}; }
 
 void intern_free(Intern *table)
@@ -10,14 +8,13 @@ void intern_free(Intern *table)
     index_free(&table->index);
 }
 
-/* FNV-1a of words of eight bytes in place of bytes, since names of C++ are long. What the last words say is brought to all bits. */
+/* Takes eight bytes at a time, since names of C++ are long. The 0 at the end is the word after the last one: see hash_mix(). */
 static u32 hash_words(const char *text, u32 len)
 {
-    u64 hash = FNV_BASIS ^ len;
+    u64 hash = len;
     for (; len > 8; text += 8, len -= 8)
-        hash = (hash ^ eight_bytes(text, 8)) * FNV_PRIME;
-    hash = (hash ^ eight_bytes(text, len)) * FNV_PRIME;
-    return (u32)((hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32);
+        hash = hash_mix(hash, eight_bytes(text, 8));
+    return (u32)hash_mix(hash_mix(hash, eight_bytes(text, len)), 0);
 }
 
 /* The name of the text, or NULL. Then the walk, which begins here, is at the end. */

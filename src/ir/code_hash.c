@@ -1,6 +1,7 @@
 #include "ir/code_hash.h"
 
 #include "base/fnvmap.h"
+#include "base/index.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
@@ -101,11 +102,7 @@ static void number(CodeHash *h, const Block *b)
         code_block(h, b)->number = ++h->numbers;
 }
 
-static void add(CodeHash *h, u64 value)
-{
-    h->hash = (h->hash ^ value) * 0x9e3779b97f4a7c15u;
-    h->hash ^= h->hash >> 32;
-}
+static void add(CodeHash *h, u64 value) { h->hash = hash_mix(h->hash, value); }
 
 static void add_operand(CodeHash *h, const Operand *o)
 {

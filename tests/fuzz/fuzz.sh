@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 hunt=${1:-}
-RUNS=10000 # a minute of one core, or less
+RUNS=20000 # 80 seconds of one core, or less
 FOLDER=$BUILD/fuzz
 LOG=$FOLDER/libfuzzer.log
 mkdir -p "$FOLDER/corpus" "$FOLDER/generated"
