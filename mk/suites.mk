@@ -6,12 +6,12 @@ SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports libr
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 # What must work on a user's machine, in some minutes; the rest is for whoever changes ptxopt.
 CHECK    = unit data isa cli front library man robust exec reports
-# Suites of one process, which may run side by side: each has a folder of its own, and none measures time but linear, which compares
+# Suites that may run side by side: each has a folder of its own, and none measures time but linear, which compares
 # it with what it measures in turn.
-BESIDE   = cli front library man exec reports opcodes prices bugs judge guard cache signals tune starve preload packages clients-quick \
-           linear roundtrip checked barriers prove cubinstat $(PROBES) ptxas gpu gates
+BESIDE   = layers lint unit data cli front library man exec reports opcodes prices bugs judge guard cache signals tune starve preload packages clients-quick \
+           linear roundtrip checked barriers prove cubinstat $(PROBES) ptxas gpu prove-random fuzz-mutate faults gates
 STARVED  = $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
-SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults gates asan
+SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu faults prove-random fuzz-mutate gates mutants fuzz-exec asan
 
 #: make check            installs what is missing, builds, and tests what must work on a user's machine: some minutes
 check: setup fetch-ptxas
@@ -21,7 +21,8 @@ check: setup fetch-ptxas
 #: make check-all        the other suites that CI runs: lint, sanitizers, fuzzing, probes of ptxas, clients, planted faults
 check-all:
 	@CHECK_ALL=1 $(MAKE) setup
-	@$(MAKE) all tools lib $(LARGE) $(BUGS) $(BENCH) $(BUILD)/opcodes $(BUILD)/ptxopt-faulty $(BUILD)/ptxopt-core $(STARVED)
+	@$(MAKE) all tools lib $(LARGE) $(BUGS) $(BENCH) $(FUZZ) $(BUILD)/opcodes $(BUILD)/mutants $(BUILD)/fuzz-exec-faulty \
+	    $(BUILD)/ptxopt-faulty $(BUILD)/ptxopt-core $(STARVED)
 	@$(MAKE) debug
 	@MAKE='$(MAKE)' BESIDE='$(BESIDE)' sh tests/check.sh $(BUILD)/check-all $(filter-out $(CHECK),$(SUITES))
 

@@ -19,16 +19,14 @@ run()
         grep -q '^[a-z-]*: [0-9]* passed, [1-9][0-9]* failed' "$logs/$1.log" ||
             echo "$1: 0 passed, 1 failed" >>"$logs/$1.log"
     }
-    echo $(($(date +%s) - started)) >"$logs/$1.seconds"
+    echo $(($(date +%s) - started)) >"$logs/$1.part"
+    mv "$logs/$1.part" "$logs/$1.seconds" # where it is, the suite is over
 }
 
-# end SUITE: waits for it. A clean suite shows its counts and what it skipped; any other one everything but the compiler's command lines.
+# end SUITE: a clean suite shows its counts and what it skipped; any other one everything but the compiler's command lines.
 end()
 {
     number=$((number + 1))
-    [ ! -t 1 ] || printf '\r\033[K[%d/%d] %s ...' "$number" "$total" "$1"
-    wait "$2"
-    [ ! -t 1 ] || printf '\r\033[K'
     if grep -q '^[a-z-]*: [0-9]* passed, [1-9][0-9]* failed' "$logs/$1.log"; then
         cat "$logs/$1.log"
     else
@@ -37,29 +35,37 @@ end()
     echo "    ($1: $(cat "$logs/$1.seconds") s, $number of $total)"
 }
 
-# end_oldest MOST: waits until at most so many run.
-end_oldest()
+# end_all_but MOST: ends suites that are over, until at most so many run.
+end_all_but()
 {
-    keep=$1
-    # shellcheck disable=SC2086 # words of their own
-    set -- $running
-    while [ $(($# / 2)) -gt "$keep" ]; do
-        end "$1" "$2"
-        shift 2
+    while :; do
+        # shellcheck disable=SC2086 # words of their own
+        set -- "$1" $running
+        most=$1 running=
+        shift
+        [ ! -t 1 ] || printf '\r\033[K'
+        for suite; do
+            if [ -e "$logs/$suite.seconds" ]; then end "$suite"; else running="$running $suite"; fi
+        done
+        [ ! -t 1 ] || [ -z "$running" ] || printf '[%d/%d]%s ...' "$number" "$total" "$running"
+        # shellcheck disable=SC2086 # words of their own
+        set -- $running
+        [ $# -gt "$most" ] || break
+        set -- "$most"
+        sleep 0.2
     done
-    running=$*
 }
 
 total=$#
-for suite; do
-    most=0
-    case " ${BESIDE:-} " in *" $suite "*) most=$((${JOBS:-2} - 1)) ;; esac
-    end_oldest "$most"
-    run "$suite" &
-    running="$running $suite $!"
-    [ "$most" -gt 0 ] || end_oldest 0
+for next; do
+    beside=0
+    case " ${BESIDE:-} " in *" $next "*) beside=$((${JOBS:-2} - 1)) ;; esac
+    end_all_but "$beside"
+    run "$next" &
+    running="$running $next"
+    [ "$beside" -gt 0 ] || end_all_but 0
 done
-end_oldest 0
+end_all_but 0
 seconds=$(($(date +%s) - begin))
 cat "$logs"/*.log | awk '
     /^[a-z-]+: [0-9]+ passed, [0-9]+ failed/ { passed += $2; failed += $4; skipped += $6 }
