@@ -73,8 +73,7 @@ check-gates: all debug
 ASAN     = BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG'
 check-asan:
 	@$(MAKE) $(ASAN) all tools
-	@NAME=asan $(MAKE) $(ASAN) check-unit check-data
-	@NAME=asan $(MAKE) $(ASAN) check-cli & cli=$$!; NAME=asan $(MAKE) $(ASAN) check-robust; robust=$$?; wait $$cli && exit $$robust
+	@NAME=asan $(MAKE) $(ASAN) check-robust & robust=$$!; NAME=asan $(MAKE) $(ASAN) check-unit check-data check-cli; rest=$$?; wait $$robust && exit $$rest
 
 #: make fuzz-exec N=1000 random kernels, run before and after in every way to optimize; failures are bisected and reduced
 fuzz-exec check-fuzz-exec: $(FUZZ)
