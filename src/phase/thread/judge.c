@@ -382,7 +382,7 @@ static u32 set_up_cost(const ThreadJudge *j, const Block *b)
 
 /* Whether the branch can only skip a loop and the long code that sets it up. It costs a thread one instruction. Without the
  * branch ptxas makes one block of the set-up and the code before it. It orders that block for latency, so that more values
- * are live at a time. Measured in tests/ptxas/THREADING.md: `loop_guard`. */
+ * are live at a time. Measured in tests/ptxas/THREADING.md, "Branches that guard a loop". */
 static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
 {
     if (branch_table(block_terminator(b)))
