@@ -263,6 +263,16 @@ static bool has_nounroll(const Module *m, const Block *b)
     return false;
 }
 
+/* The innermost loop that holds both ends of an edge; NULL. Loops are entered by their header alone: of the target's loops, at most the
+ * innermost one does not hold `from`, so this takes two steps, however deep the nest. */
+static const Loop *loop_around_edge(const Loops *l, const Block *from, const Block *to)
+{
+    const Loop *loop = loop_of(l, to);
+    while (loop && !loop_contains(l, loop, from))
+        loop = loop->parent;
+    return loop;
+}
+
 static void find_exits(const LoopFinder *f, const Function *fn)
 {
     const Graph *succ = &f->order->succ;
@@ -272,9 +282,11 @@ static void find_exits(const LoopFinder *f, const Function *fn)
     for (u32 p = 0; p < f->order->count; p++) {
         const Block *b = f->order->rpo[p];
         const Loop *loop = order_leaves_function(f->order, p) ? NULL : loop_of(l, b);
-        for (u32 e = succ->start[p]; loop && e < succ->start[p + 1]; e++)
-            while (loop && !loop_contains(l, loop, f->order->rpo[succ->to[e]]))
-                loop = loop->parent;
+        for (u32 e = succ->start[p]; loop && e < succ->start[p + 1]; e++) {
+            const Loop *around = loop_around_edge(l, b, f->order->rpo[succ->to[e]]);
+            if (!around || around->depth < loop->depth)
+                loop = around;
+        }
         l->stays[b->id] = loop ? loop->depth : 0;
     }
 }

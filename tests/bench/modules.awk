@@ -29,6 +29,7 @@ function search(lo, hi,   mid) {
 function part(k) {
     if (kind == "registers") return ".reg .b32 %x" k ";\nmov.u32 %x" k ", %r1;"
     if (kind == "vectors") return ".reg .v4 .f32 %v" k ";\nmov.f32 %v" k ".x, 0f00000000;\nst.global.f32 [%rd1], %v" k ".x;"
+    if (kind == "loops_ended_in_order") return "setp.lt.u32 %p1, %r2, " k ";\n@%p1 bra H" k ";"
     if (kind == "scopes_beside") return "{\n.reg .b32 %x;\nmov.u32 %x, " k ";\nst.global.u32 [%rd1], %x;\n}"
     if (kind == "scopes_empty") return "{\n}"
     if (kind == "scopes_of_register") return "{.reg .b32 a;}"
@@ -110,6 +111,7 @@ function long_statement() {
     if (kind == "registers_of_list") list(".reg .b32 ", "%x#", ";")
     if (kind == "registers_of_range") print ".reg .b32 %x<" n + 1 ">;"
     if (kind == "scopes_deep") for (k = 0; k < n; k++) print "{\n.reg .b32 %x" k ";\nmov.u32 %x" k ", %r1;"
+    if (kind == "loops_ended_in_order") for (k = 0; k < n; k++) print "H" k ": add.u32 %r2, %r2, " k ";"
     if (kind == "functions_of_table") list("T: .calltargets ", "f#", ";\n{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r2;\ncall (y), %rd1, (x), T;\n}")
     if (kind == "parameters_of_call") {
         print "{"
