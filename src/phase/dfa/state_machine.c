@@ -6,7 +6,7 @@
 #include "phase/dfa/plan_graph.h"
 #include "target/ptxas.h"
 
-enum { SELECTORS_ASKED = 64 /* the most selectors of one loop that are asked about */ };
+enum { SELECTORS_ASKED = 64 /* the most registers of one loop that are asked about */ };
 
 typedef struct MachineFinder {
     const Knobs *knobs;
@@ -48,13 +48,13 @@ static RegId selector_of(const Block *b)
 
 u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 {
-    u32 n = 0, asked = 0;
-    for (u32 k = 0;
-         k < loop->block_count && WITHIN(SELECTORS, n < limit) && WITHIN(SELECTORS_ASKED, asked < SELECTORS_ASKED); k++) {
+    RegId asked[SELECTORS_ASKED];
+    u32 n = 0, m = 0;
+    for (u32 k = 0; k < loop->block_count && WITHIN(SELECTORS, n < limit) && WITHIN(SELECTORS_ASKED, m < SELECTORS_ASKED); k++) {
         RegId reg = selector_of(loop->blocks[k]);
-        if (!reg || regs_have(out, n, reg))
+        if (!reg || regs_have(asked, m, reg))
             continue;
-        asked++;
+        asked[m++] = reg;
         if (loop_sets(loop, reg))
             out[n++] = reg;
     }
