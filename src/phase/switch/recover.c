@@ -15,6 +15,7 @@ Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *ki
     Recovery *r = arena_new(arena, Recovery);
     r->run = run;
     r->an = an;
+    r->arena = arena;
     r->kinds = kinds;
     r->blocks = an->fn->blocks.n;
     r->node_of = arena_array(arena, u32, r->blocks);
@@ -343,6 +344,7 @@ static void clear_region(SwitchRegion *g)
         g->r->node_of[g->nodes.v[n].b->id] = 0;
     vec_clear(&g->nodes);
     vec_clear(&g->members);
+    marks_clear(&g->r->written);
 }
 
 /* Whether the region could get this many branches, or a jump table, whatever its blocks compare. It is asked before the
@@ -381,6 +383,8 @@ static void require_analyses(Recovery *r)
     r->facts = an_facts(r->an);
     r->ssa = an_ssa(r->an);
     r->postdom = an_postdom(r->an);
+    r->registers = r->an->fn->regs.n;
+    r->written = marks_new(r->arena, r->registers);
 }
 
 static RecoverResult recover(SwitchRegion *g, Instr *branch, u32 branches)

@@ -3,6 +3,7 @@
 #ifndef PTXOPT_PHASE_SWITCH_REGION_H
 #define PTXOPT_PHASE_SWITCH_REGION_H
 
+#include "base/marks.h"
 #include "phase/switch/recover.h"
 #include "analysis/selector_value.h"
 
@@ -43,6 +44,7 @@ typedef struct Node {
 struct Recovery {
     PhaseRun *run;
     Analyses *an;
+    Arena *arena;
     BlockKinds *kinds;
     const Facts *facts;
     const Ssa *ssa;
@@ -52,6 +54,8 @@ struct Recovery {
     u8 *seen;      /* by Block.id: the block was in a region */
     u32 *in_edges; /* by Block.id: the reachable blocks that lead there */
     u32 blocks;
+    Marks written; /* by RegId, of the registers that there are since `facts` is set: written inside the region */
+    u32 registers;
 };
 
 /* One region as it grows. */

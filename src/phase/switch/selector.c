@@ -42,7 +42,8 @@ static Value value_at_root(SwitchRegion *g, RegId reg)
 Value region_value(void *region, RegId reg)
 {
     SwitchRegion *g = region;
-    for (const Env *e = g->env; e; e = e->before)
+    bool may_be_written = reg >= g->r->registers || marks_has(&g->r->written, reg);
+    for (const Env *e = g->env; e && may_be_written; e = e->before)
         if (e->reg == reg)
             return e->value;
     return value_at_root(g, reg);
@@ -55,6 +56,8 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
         Env *e = arena_new(&g->scratch, Env);
         g->env = before; /* all results of i depend on the state before i */
         *e = (Env){env, env ? env->length + 1 : 1, w.reg, i, value_of_result(&g->scope, i, w.reg)};
+        if (w.reg < g->r->registers)
+            marks_add(&g->r->written, w.reg);
         env = e;
     }
     return env;
