@@ -182,11 +182,9 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
 {
     if (branch_table(block_terminator(b)))
         return false;
-    for (u32 k = 0; k < block_edge_count(b); k++) {
-        ThreadRegion region = region_after(j->an, &j->scratch, b, block_edge_target(b, k));
-        if (!region.whole || region.heavy)
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        if (!region_is_light(j->an, &j->scratch, b, block_edge_target(b, k)))
             return false;
-    }
     return true;
 }
 

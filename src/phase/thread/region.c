@@ -21,7 +21,7 @@ static void visit(RegionScratch *scratch, const Block *b)
 static BlockCode read_code(const Analyses *an, const Block *b)
 {
     const Instr *end = block_terminator(b);
-    BlockCode code = {.epoch = an->fn->epoch[EPOCH_CODE], .end_cost = end ? ptxas_cost(end) : 0};
+    BlockCode code = {.epoch = an->fn->epoch[EPOCH_CODE], .end_cost = end ? ptxas_cost(end) : 0, .table = end && branch_table(end)};
     for_each_instr(i, b)
         if (i->kind == INSTR_OP) {
             code.cost += ptxas_cost(i);
@@ -31,12 +31,17 @@ static BlockCode read_code(const Analyses *an, const Block *b)
     return code;
 }
 
-static BlockCode code_of(Analyses *an, RegionScratch *scratch, const Block *b)
+static void remember_blocks(Analyses *an, RegionScratch *scratch)
 {
-    if (!scratch->code) {
-        scratch->blocks = an->fn->blocks.n;
-        scratch->code = arena_array(an->scratch, BlockCode, scratch->blocks);
-    }
+    if (scratch->code)
+        return;
+    scratch->blocks = an->fn->blocks.n;
+    scratch->code = arena_array(an->scratch, BlockCode, scratch->blocks);
+    scratch->too_large_to = arena_array(an->scratch, u32, scratch->blocks);
+}
+
+static BlockCode code_of(const Analyses *an, const RegionScratch *scratch, const Block *b)
+{
     if (b->id >= scratch->blocks)
         return read_code(an, b);
     BlockCode *code = &scratch->code[b->id];
@@ -47,37 +52,63 @@ static BlockCode code_of(Analyses *an, RegionScratch *scratch, const Block *b)
 
 static void add_block(Analyses *an, RegionScratch *scratch, ThreadRegion *region, const Block *b, u32 predicated)
 {
-    const Instr *end = block_terminator(b);
     BlockCode code = code_of(an, scratch, b);
     region->loops |= loop_headed_by(an_loops(an), b) != NULL;
     region->cost += code.cost;
     region->convergent |= code.convergent;
-    region->heavy |= code.calls || region->loops || code.cost - code.end_cost >= predicated || (end && branch_table(end));
+    region->heavy |= code.calls || code.table || region->loops || code.cost - code.end_cost >= predicated;
 }
 
-ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
+/* Whether the walk, at its block k, shows that the region is too large. A region is if one is that begins inside it. */
+static bool is_too_large(const RegionScratch *scratch, u32 k, u32 stop)
+{
+    u32 id = scratch->work.v[k]->id;
+    return BEYOND(REGION_BLOCKS, k == REGION_BLOCKS) || (id < scratch->blocks && scratch->too_large_to[id] == stop);
+}
+
+/* region_after(); if until_heavy, the answer stands for the blocks up to a heavy one. */
+static ThreadRegion walk_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge, bool until_heavy)
 {
     ThreadRegion region = {.whole = true};
     const Block *stop = dom_parent(an_postdom(an), b);
+    const Order *order = an_order(an);
+    const Loop *loop = loop_of(an_loops(an), b);
+    u32 stop_number = stop ? stop->id + 1 : UINT32_MAX;
+    remember_blocks(an, scratch);
     start(scratch);
     if (edge != stop)
         visit(scratch, edge);
-    for (u32 k = 0; k < scratch->work.n; k++) {
+    for (u32 k = 0; k < scratch->work.n && !(until_heavy && region.heavy); k++) {
         const Block *at = scratch->work.v[k];
         u32 before = region.cost;
-        if (BEYOND(REGION_BLOCKS, k == REGION_BLOCKS) || !order_reachable(an_order(an), at))
+        if (is_too_large(scratch, k, stop_number)) {
+            if (edge->id < scratch->blocks)
+                scratch->too_large_to[edge->id] = stop_number;
+            return (ThreadRegion){.whole = false};
+        }
+        if (!order_reachable(order, at))
             return (ThreadRegion){.whole = false};
         add_block(an, scratch, &region, at, PTXAS_PREDICATED);
-        if (loop_of(an_loops(an), at) == loop_of(an_loops(an), b))
+        if (loop_of(an_loops(an), at) == loop)
             region.set_up += region.cost - before;
-        u32 p = an_order(an)->index[at->id];
-        for_each_edge(e, &an_order(an)->succ, p) {
-            Block *to = an_order(an)->rpo[an_order(an)->succ.to[e]];
+        for_each_edge(e, &order->succ, order->index[at->id]) {
+            const Block *to = order->rpo[order->succ.to[e]];
             if (to != stop)
                 visit(scratch, to);
         }
     }
     return region;
+}
+
+ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
+{
+    return walk_after(an, scratch, b, edge, false);
+}
+
+bool region_is_light(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
+{
+    ThreadRegion region = walk_after(an, scratch, b, edge, true);
+    return region.whole && !region.heavy;
 }
 
 bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const Block *to)
@@ -116,6 +147,7 @@ bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b, u
 {
     Block *top = an_dom(an)->idom[b->id];
     ThreadRegion region = {.whole = true};
+    remember_blocks(an, scratch);
     start(scratch);
     visit(scratch, b);
     for (u32 k = 0; k < scratch->work.n && !region.heavy; k++) {

@@ -20,18 +20,21 @@ typedef struct ThreadRegion {
 typedef struct BlockCode {
     u32 epoch;
     u32 cost, end_cost; /* machine instructions, and those of the terminator among them */
-    bool convergent, calls;
+    bool convergent, calls, table;
 } BlockCode;
 
 typedef struct RegionScratch {
     Marks seen; /* by Block.id */
     VEC(const Block *) work;
     BlockCode *code; /* by Block.id, for the blocks that existed when the first was computed; NULL: none was */
+    u32 *too_large_to; /* by Block.id: the region from there to that point, 1 + Block.id, is too large; 0: unknown */
     u32 blocks;
 } RegionScratch;
 
 /* The blocks that paths from `edge`, a successor of b, pass before the reconvergence point of b. */
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
+/* Whether that region is whole and not heavy. */
+bool region_is_light(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
 /* Whether all paths from the branch of b join at `to`, one of its successors. Paths that leave b's loop, or the function
  * where b is in none, do not count. Threads that stay wait for one another there. */
 bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const Block *to);
