@@ -6,10 +6,10 @@ SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports libr
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 # What must work on a user's machine, in some minutes; the rest is for whoever changes ptxopt.
 CHECK    = unit data isa cli front library man robust exec reports
-# Suites that may run side by side: each has a folder of its own, and none measures time but linear, which compares
-# it with what it measures in turn.
-BESIDE   = layers lint unit data cli front library man exec reports opcodes prices bugs judge guard cache signals tune starve preload packages clients-quick \
-           linear roundtrip checked barriers prove cubinstat $(PROBES) ptxas gpu prove-random fuzz-mutate faults gates
+# Suites that may run side by side: each has a folder of its own, and none measures time but linear, which compares it with what it
+# measures in turn.
+BESIDE   = layers lint unit data cli front library man exec reports opcodes prices bugs judge guard cache signals tune starve preload \
+           packages clients-quick linear roundtrip checked barriers prove cubinstat $(PROBES) ptxas gpu prove-random fuzz-mutate faults gates
 STARVED  = $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu faults prove-random fuzz-mutate gates mutants fuzz-exec asan
 
