@@ -30,6 +30,8 @@ function part(k) {
     if (kind == "registers") return ".reg .b32 %x" k ";\nmov.u32 %x" k ", %r1;"
     if (kind == "vectors") return ".reg .v4 .f32 %v" k ";\nmov.f32 %v" k ".x, 0f00000000;\nst.global.f32 [%rd1], %v" k ".x;"
     if (kind == "loops_ended_in_order") return "setp.lt.u32 %p1, %r2, " k ";\n@%p1 bra H" k ";"
+    if (kind == "branches_crossed") return "L" k ": @%p1 bra L" n - 1 - k ";"
+    if (kind == "compares_apart") return "mov.u32 %r2, " k ";\nsetp.eq.u32 %p1, %r1, " 3 * k ";\n@%p1 bra END;"
     if (kind == "scopes_beside") return "{\n.reg .b32 %x;\nmov.u32 %x, " k ";\nst.global.u32 [%rd1], %x;\n}"
     if (kind == "scopes_empty") return "{\n}"
     if (kind == "scopes_of_register") return "{.reg .b32 a;}"
