@@ -106,7 +106,7 @@ if [ -z "${SHAPES:-}" ]; then
     try ptxopt 35 1000 checks_of_loop
     try ptxopt 35 10000 loops_ended_in_order
     try ptxopt 38 3000 branches_crossed
-    try ptxopt 60 3000 compares_apart
+    try ptxopt 50 3000 compares_apart
     try ptxopt 28 3000 table_of_four
     try ptxopt 25 3000 registers_of_list labels_short
     try ptxopt 42 1000 functions table_short

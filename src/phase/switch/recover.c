@@ -255,6 +255,8 @@ static ValueSet arrived_values(SwitchRegion *g, const Node *node)
     u32 n = 0;
     for (const Arrival *a = node->arrivals; a; a = a->next)
         n++;
+    if (n == 1)
+        return node->arrivals->values;
     ValueSet *sets = arena_array(&g->scratch, ValueSet, n);
     n = 0;
     for (const Arrival *a = node->arrivals; a; a = a->next)
