@@ -96,32 +96,45 @@ static bool is_strict(const Maker *m, RegId reg) { return m->writer[reg] - 1 < R
 
 /* ---- dominance frontiers --------------------------------------------------------------------------------------- */
 
-/* False: they have too many edges. */
-static bool find_frontier(Maker *m)
+/* A join is in the frontier of each block from its predecessors up to, and without, its immediate dominator. Counts the
+ * members of each frontier, or, if f->to is there, enters them; next, by position: see graph_from_edges. last: by position, the join
+ * that was entered last, plus `first`. False: there are too many. */
+static bool walk_frontiers(const Maker *m, const Graph *f, u32 *next, u32 *last, u32 first)
 {
     const Order *order = m->order;
-    VecU32 from = {0}, to = {0};
-    u32 *last = arena_array(m->scratch, u32, order->count); /* by position: the newest member, plus 1 */
-    u32 limit = FRONTIER_SIZE * order->count + 1024;
-    for (u32 p = 0; p < order->count && from.n < limit; p++) {
+    u32 left = FRONTIER_SIZE * order->count + 1024;
+    for (u32 p = 0; p < order->count && left > 0; p++) {
         const Block *stop = m->dom->idom[order->rpo[p]->id];
         if (order->pred.start[p + 1] - order->pred.start[p] < 2 && p != 0)
             continue;
         for_each_edge(e, &order->pred, p)
-            for (Block *b = order->rpo[order->pred.to[e]]; b && b != stop && from.n < limit; b = m->dom->idom[b->id]) {
+            for (Block *b = order->rpo[order->pred.to[e]]; b && b != stop && left > 0; b = m->dom->idom[b->id], left--) {
                 u32 at = order->index[b->id];
-                if (last[at] == p + 1)
+                if (last[at] == first + p)
                     break;
-                last[at] = p + 1;
-                vec_push(&from, at);
-                vec_push(&to, p);
+                last[at] = first + p;
+                if (f->to)
+                    f->to[next[at]++] = p;
+                else
+                    next[at + 1]++;
             }
     }
-    m->frontier = graph_from_edges(m->scratch, order->count, from.v, to.v, from.n);
-    bool fits = WITHIN(FRONTIER_SIZE, from.n < limit);
-    vec_free(&from);
-    vec_free(&to);
-    return fits;
+    return WITHIN(FRONTIER_SIZE, left > 0);
+}
+
+/* False: they have too many edges. They are counted first, since they may take more memory than the function. */
+static bool find_frontier(Maker *m)
+{
+    u32 blocks = m->order->count;
+    Graph f = {blocks, arena_array(m->scratch, u32, (size_t)blocks + 2), NULL};
+    u32 *last = arena_array(m->scratch, u32, blocks), *next = f.start + 1;
+    if (!walk_frontiers(m, &f, next, last, 1))
+        return false;
+    for (u32 p = 0; p < blocks; p++)
+        next[p + 1] += next[p];
+    f.to = arena_alloc_raw(m->scratch, sizeof(u32) * (size_t)next[blocks]);
+    m->frontier = f;
+    return walk_frontiers(m, &f, next, last, 1 + blocks);
 }
 
 /* ---- phis ------------------------------------------------------------------------------------------------------ */
