@@ -110,8 +110,7 @@ static void place_params(Program *p, FnCode *f)
     for (u32 i = 0; i < fn->params.n; i++) {
         const Sym *sym = &p->module->syms.v[fn->params.v[i]];
         u32 bytes = sym->bytes > 0 ? (u32)sym->bytes : 0;
-        u32 at = layout_add(fn->is_entry ? &f->bank : &f->local, sym->name->text, bytes, sym_align(sym));
-        p->sym_address[fn->params.v[i]] = at;
+        u32 at = program_place(p, fn->is_entry ? &f->bank : &f->local, fn->params.v[i], bytes, sym_align(sym));
         f->param[n++] = (FnParam){.place = {.kind = ARG_FRAME, .add = at}, .bytes = bytes};
     }
 }
@@ -124,8 +123,7 @@ static void place_locals(Program *p, FnCode *f)
             for (SymId id = decl->sym; decl->kind == DECL_VAR && id < decl->sym + decl->syms; id++) {
                 const Sym *sym = &p->module->syms.v[id];
                 if (sym->space == SPACE_LOCAL || sym->space == SPACE_PARAM)
-                    p->sym_address[id] =
-                        layout_add(&f->local, sym->name->text, sym->bytes > 0 ? (u64)sym->bytes : 0, sym_align(sym));
+                    program_place(p, &f->local, id, sym->bytes > 0 ? (u64)sym->bytes : 0, sym_align(sym));
             }
         }
 }

@@ -8,21 +8,25 @@
 
 #define VARIABLE_GAP 32u  /* between variables of a layout */
 #define FIRST_ADDRESS 64u /* of a layout: 0 is nothing's address */
+/* No GPU has as much memory of these kinds for a block or a thread. Owners have 16 bits. */
+enum { LAYOUT_BYTES = 16 << 20, LAYOUT_NAMES = UINT16_MAX };
 
 u32 layout_add(Layout *l, const char *name, u64 bytes, u32 align)
 {
     if (!l->names.n)
         vec_push(&l->names, "");
-    u32 at = l->owner.n ? l->owner.n + VARIABLE_GAP : FIRST_ADDRESS;
+    u64 at = l->owner.n ? l->owner.n + VARIABLE_GAP : FIRST_ADDRESS;
     align = align ? align : 1;
     at = (at + align - 1) / align * align;
+    if (bytes > LAYOUT_BYTES || at + bytes > LAYOUT_BYTES || l->names.n > LAYOUT_NAMES)
+        return 0;
     vec_push(&l->names, name);
-    vec_reserve(&l->owner, at + (u32)bytes);
+    vec_reserve(&l->owner, (u32)(at + bytes));
     while (l->owner.n < at)
         l->owner.v[l->owner.n++] = 0;
     while (l->owner.n < at + bytes)
         l->owner.v[l->owner.n++] = (u16)(l->names.n - 1);
-    return at;
+    return (u32)at;
 }
 
 void layout_free(Layout *l)
@@ -142,12 +146,16 @@ static bool find_place(const LaneAccess *a, Place *place)
     case MS_LOCAL: return local_place(a, place);
     case MS_CONST:
         place->read_only = true;
+        if (!in_layout(&m->program->constant_bank, a->address, a->bytes, &place->name))
+            return false;
         place->data = m->program->constant_data + a->address;
-        return in_layout(&m->program->constant_bank, a->address, a->bytes, &place->name);
+        return true;
     default:
         place->read_only = true;
+        if (!in_layout(&m->entry->bank, a->address, a->bytes, &place->name))
+            return false;
         place->data = m->bank + a->address;
-        return in_layout(&m->entry->bank, a->address, a->bytes, &place->name);
+        return true;
     }
 }
 

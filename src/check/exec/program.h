@@ -78,7 +78,7 @@ typedef struct Layout {
     VEC(u16) owner;          /* by byte address */
     VEC(const char *) names; /* by owner; [0] unused */
 } Layout;
-u32 layout_add(Layout *l, const char *name, u64 bytes, u32 align); /* answers its address */
+u32 layout_add(Layout *l, const char *name, u64 bytes, u32 align); /* answers its address; 0: there is no room */
 void layout_free(Layout *l);
 
 /* A variable in .global, or a buffer of a launch. */
@@ -169,6 +169,7 @@ struct Program {
     u32 dynamic_shared;            /* where extern shared arrays begin */
     i64 *sym_address;              /* by SymId */
     VEC(const char *) unsupported; /* "file:line: text" of each distinct thing that cannot run */
+    const char *no_room;           /* a variable of a function decoded so far, or of the module, has no place: nothing runs */
 };
 
 /* Places the variables; nothing is decoded yet. */
@@ -177,6 +178,8 @@ Program *program_new(Arena *arena, Module *module, const char *file);
  * the run. */
 void program_decode(Program *p, FnCode *entry);
 void program_free(Program *p);
+/* Places a variable, or a parameter, of a function or of the module in `l`, and sets its address. */
+u32 program_place(Program *p, Layout *l, SymId id, u64 bytes, u32 align);
 FnCode *program_function(const Program *p, const char *name); /* a definition, or NULL */
 
 Handler run_return, run_barrier;

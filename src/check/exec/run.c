@@ -61,6 +61,11 @@ static const char *run_one(Machine *m, const LaunchKernel *k, const u64 *address
     if (!m->entry || !m->entry->fn->is_entry)
         return arena_printf(m->arena, "no kernel %s", k->name);
     program_decode(m->program, m->entry);
+    if (m->program->no_room) {
+        m->unsupported = m->program->no_room;
+        m->stopped = true;
+        return NULL;
+    }
     const char *error = fill_bank(m, k, address);
     if (error)
         return error;

@@ -256,6 +256,18 @@ static void complain(Program *p, const Sym *sym, const char *what)
     vec_push(&p->unsupported, arena_printf(p->arena, "%s: %s of variable %s", p->file, what, sym->name->text));
 }
 
+u32 program_place(Program *p, Layout *l, SymId id, u64 bytes, u32 align)
+{
+    const Sym *sym = &p->module->syms.v[id];
+    u32 at = layout_add(l, sym->name->text, bytes, align);
+    p->sym_address[id] = at;
+    if (!at) {
+        complain(p, sym, "no room for the bytes");
+        p->no_room = vec_last(&p->unsupported);
+    }
+    return at;
+}
+
 void variables_place(Program *p)
 {
     Module *m = p->module;
@@ -268,9 +280,9 @@ void variables_place(Program *p)
         if (sym->space == SPACE_GLOBAL)
             place_global(p, id, sym);
         else if (sym->space == SPACE_CONST)
-            p->sym_address[id] = layout_add(&p->constant_bank, sym->name->text, bytes, sym->align ? sym->align : 16);
+            program_place(p, &p->constant_bank, id, bytes, sym->align ? sym->align : 16);
         else if (sym->space == SPACE_SHARED && sym->bytes > 0)
-            p->sym_address[id] = layout_add(&p->shared, sym->name->text, bytes, sym->align ? sym->align : 16);
+            program_place(p, &p->shared, id, bytes, sym->align ? sym->align : 16);
     }
     p->dynamic_shared = (p->shared.owner.n + 128) & ~127u; /* not 0, which is no address */
     for (SymId id = 1; id < m->syms.n; id++) {
@@ -292,7 +304,7 @@ void variables_initialise(Program *p)
     for (SymId id = 1; id < p->module->syms.n; id++) {
         const Sym *sym = &p->module->syms.v[id];
         u8 *data;
-        if (sym->kind != SYM_VAR || sym->space != SPACE_CONST || sym->bytes <= 0)
+        if (sym->kind != SYM_VAR || sym->space != SPACE_CONST || sym->bytes <= 0 || !p->sym_address[id])
             continue;
         if ((problem = initialise(p, sym, &data)))
             complain(p, sym, problem);
