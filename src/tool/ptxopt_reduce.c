@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,17 +37,37 @@ typedef struct Reducer {
 
 /* ---- trying ----------------------------------------------------------------------------------------------------- */
 
+static volatile sig_atomic_t ended_by; /* the signal that ends the program once the command is over; 0: none */
+
+static void end_by(int signal_number) { ended_by = signal_number; }
+
+/* What is ignored, as under nohup, stays ignored. */
+static void catch_signals(void)
+{
+    static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+    for (u32 k = 0; k < COUNT_OF(ends); k++)
+        if (signal(ends[k], end_by) == SIG_IGN)
+            signal(ends[k], SIG_IGN);
+}
+
+static bool time_is_left(const Reducer *r) { return !ended_by && time(NULL) < r->deadline; }
+
+/* The exit status of the command on the text; that of a failure of its own is -1, after a message. system() ignores the
+ * interrupt key, which ends the command. */
 static int run_command(const Reducer *r, const Text *text)
 {
     FILE *out = fopen(r->file, "w");
-    if (!out || fwrite(text->v, 1, text->n, out) != text->n || fclose(out) != 0) {
+    bool wrote = out && fwrite(text->v, 1, text->n, out) == text->n;
+    wrote = out && fclose(out) == 0 && wrote;
+    int status = wrote ? system(r->command) : -1;
+    if (status == -1) {
         fprintf(stderr, "ptxopt-reduce: %s: %s\n", r->file, strerror(errno));
-        exit(2);
+        return -1;
     }
-    int status = system(r->command);
-    if (status == -1 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT))
-        exit(2);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (code == 128 + SIGINT)
+        ended_by = SIGINT;
+    return code;
 }
 
 static bool parses(Text *text)
@@ -113,7 +134,10 @@ static bool try_edits(Reducer *r, const Edit *edit, u32 n)
     keep = keep && parses(&candidate);
     if (keep) {
         r->tried++;
-        keep = run_command(r, &candidate) == r->status;
+        int status = run_command(r, &candidate);
+        if (status < 0)
+            r->deadline = 0;
+        keep = status == r->status && !ended_by;
     }
     if (keep) {
         r->kept++;
@@ -310,13 +334,13 @@ static void reduce_step(Reducer *r, ReduceStep step)
             size = (n + 1) / 2;
         bool kept = false;
         /* From the end: what is left out there leaves the spans before it as they are. */
-        for (u32 to = n; to > 0 && size > 0 && time(NULL) < r->deadline;) {
+        for (u32 to = n; to > 0 && size > 0 && time_is_left(r);) {
             u32 from = to > size ? to - size : 0;
             kept |= try_edits(r, edits.v + from, to - from);
             to = from;
         }
         vec_free(&edits);
-        if (time(NULL) >= r->deadline || size == 0 || (size == 1 && !kept))
+        if (!time_is_left(r) || size == 0 || (size == 1 && !kept))
             return;
         if (!kept)
             size /= 2;
@@ -347,7 +371,7 @@ static void strip(Reducer *r)
 static void reduce(Reducer *r)
 {
     strip(r);
-    for (u32 before = UINT32_MAX; before != r->kept && time(NULL) < r->deadline;) {
+    for (u32 before = UINT32_MAX; before != r->kept && time_is_left(r);) {
         before = r->kept;
         for (ReduceStep step = STEP_FUNCTIONS; step < STEPS; step++)
             reduce_step(r, step);
@@ -432,11 +456,12 @@ int main(int argc, char **argv)
     make_command(&command, test, r.file);
     r.command = text_str(&command);
     text_append(&r.text, input.p, input.len);
+    catch_signals();
     r.status = run_command(&r, &r.text);
     int status = 2;
     if (r.status == 0) {
         fprintf(stderr, "ptxopt-reduce: the command does not fail on %s\n", argv[optind]);
-    } else {
+    } else if (r.status > 0 && !ended_by) {
         reduce(&r);
         status = write_result(output, &r.text);
         printf("ptxopt-reduce: %u bytes of %u, %u candidates tried, %u kept, exit status %d\n", r.text.n, input.len,
@@ -446,5 +471,10 @@ int main(int argc, char **argv)
     vec_free(&r.text);
     vec_free(&command);
     source_free(&input);
+    fflush(stdout);
+    if (ended_by) {
+        signal(ended_by, SIG_DFL);
+        raise(ended_by);
+    }
     return status;
 }
