@@ -112,6 +112,7 @@ static bool symbol_value(Init *in, u64 *bits)
     }
     if (generic && !take(in, ')'))
         return false;
+    in->p->takes_addresses |= in->p->module->syms.v[id].kind == SYM_FUNC;
     *bits = (u64)address;
     return true;
 }

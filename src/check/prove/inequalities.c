@@ -107,7 +107,7 @@ static SumPart part_of_sum(Integers *z, Term x, const SumPart *tried, u32 n_trie
             Term rest = less ? prove_add(t, x, sum) : prove_sub(t, x, sum);
             u32 n = prove_node(t, rest)->op == TERM_LINEAR ? prove_node(t, rest)->n : !prove_is_const(t, rest);
             i64 number = prove_signed(prove_node(t, rest)->value, prove_bits(t, rest));
-            u64 more = prove_node(t, rest)->op == TERM_LINEAR ? (u64)(number < 0 ? -number : number) : 0;
+            u64 more = prove_node(t, rest)->op == TERM_LINEAR ? number < 0 ? 0 - (u64)number : (u64)number : 0;
             if (n + many > all || n > best || (n == best && more >= apart))
                 continue;
             best = n;
