@@ -264,6 +264,8 @@ static void trim_shelf(int fd, const char *new)
             sum -= kept.v[i].bytes;
     if (shelf)
         closedir(shelf);
+    else if (again >= 0)
+        close(again);
     vec_free(&kept);
     arena_free(&arena);
 }
@@ -281,7 +283,8 @@ void cache_put(const Cache *cache, u64 key, const char *text)
     const char *first = tuned_seal(&arena, key, (Str){text, (u32)strlen(text)});
     const char *temporary = arena_printf(&arena, TEMPORARY "%ld.%ld.%s", (long)getpid(), now.tv_nsec, name);
     int fd = openat(shelf, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && write_whole(fd, first, strlen(first)) && write_whole(fd, text, strlen(text));
+    bool good = fd >= 0 && strlen(first) + strlen(text) <= MOST_BYTES && write_whole(fd, first, strlen(first)) &&
+                write_whole(fd, text, strlen(text));
     good = fd >= 0 && close(fd) == 0 && good;
     if (good && renameat(shelf, temporary, shelf, name) == 0)
         trim_shelf(shelf, name);
