@@ -98,13 +98,14 @@ long_function()
 # or `fail FILE: why` with details on the lines after it, in one write.
 each()
 {
-    xargs -P "$JOBS" -n 8 sh "$1" --case
+    xargs -P "$JOBS" -n 8 sh "$1" --case || [ $? = 123 ] || echo "fail $1: some cases did not end" # 123: one that ended with an error
 }
 
 # tally NAME LOG: prints all but the passed cases (a reasonable part of them), and the closing line; the status says whether
 # none failed.
 tally()
 {
+    [ -s "$2" ] || echo "fail $1: there are no results" >>"$2"
     grep -v '^pass ' "$2" | head -400
     tally_failed=$(grep -c '^fail ' "$2")
     tally_skipped=$(grep -c '^skip ' "$2")
