@@ -144,7 +144,11 @@ static bool open_replacement(Output *output, const char *path, const struct stat
     hold_signals(output);
     output->target = follow_links(path);
     int fd = output->target ? create_temporary(output) : -1;
-    if (fd < 0 || (replaced && fchmod(fd, replaced->st_mode & 07777) != 0))
+    if (fd < 0)
+        return give_up(output, fd);
+    if (replaced) /* before fchmod(), since it takes the set-user-ID bit away; who may not give files away keeps them */
+        (void)!fchown(fd, replaced->st_uid, replaced->st_gid);
+    if (replaced && fchmod(fd, replaced->st_mode & 07777) != 0)
         return give_up(output, fd);
     output->file = fdopen(fd, "w");
     return output->file || give_up(output, fd);
