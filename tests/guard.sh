@@ -81,7 +81,7 @@ with_helper() { sed "s/^.address_size 64/&\n.func h(.param .u64 a) { .reg .f32 %
 case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --guard=./none in.ptx -o o; says "./none.*no program that can be run"; [ ! -e o ]'
 case_ 'so is ptxopt itself' 'ln -s "$BUILD/ptxopt" shadow; exits 1 ptxopt --guard=./shadow in.ptx -o o; says "ptxopt itself"'
 case_ 'so is none at hand' 'PTXOPT_PTXAS=./none exits 1 ptxopt --guard in.ptx -o o; says "PTXOPT_PTXAS names"; [ ! -e o ]'
-case_ 'so is a target that cannot be' 'exits 1 ptxopt --guard --guard-arch=90 in.ptx; says "takes a target like sm_90"; exits 1 ptxopt --guard-limit=0 in.ptx; says "a number of seconds"'
+case_ 'so is a target that cannot be' 'exits 1 ptxopt --guard --guard-arch=90 in.ptx; says "takes a target from sm_75 on, like sm_90"; exits 1 ptxopt --guard --guard-arch=sm_20 in.ptx; says "not .sm_20."; exits 1 ptxopt --guard-limit=0 in.ptx; says "a number of seconds"'
 case_ 'bad input is refused as ever' 'echo nonsense >bad.ptx; exits 1 ptxopt --guard=./ptxas bad.ptx -o o; says "^bad.ptx:1:1: error"; [ ! -e calls ]'
 case_ 'a ptxas that crashes' 'FAKE=crash original "ended by signal 11 over the original"; runs 2'
 case_ 'a ptxas that hangs' 'FAKE=hang original "did not end within 1 seconds"'

@@ -76,7 +76,7 @@ unjudged()
 case_ 'a ptxas that is missing' 'exits 2 report --ptxas=./none in.ptx -o r; says "names .\./none.*no program that can be run"; [ ! -e r ]'
 case_ 'one of two that is missing' 'exits 2 report --ptxas=/bin/true,./none in.ptx; says "names .\./none"'
 case_ 'bad usage' 'exits 2 report; says "no input file"; exits 2 report --format=pdf in.ptx; says "text, markdown, html or json, not .pdf."; exits 2 report --nonsense in.ptx; says "unknown option .--nonsense."
-    exits 2 report --ptxas=./ptxas --arch=80 in.ptx; says "targets like sm_90, not .80."; exits 2 report --jobs=0 in.ptx; says "not .0."; exits 2 report --ptxas; says "argument is missing"
+    exits 2 report --ptxas=./ptxas --arch=80 in.ptx; says "targets from sm_75 on, like sm_90, not .80."; exits 2 report --jobs=0 in.ptx; says "not .0."; exits 2 report --ptxas; says "argument is missing"
     exits 2 report in.ptx -- --nonsense; says "unknown option .--nonsense."; exits 2 report in.ptx -- --guard; says "not with .--guard."'
 case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "/^Pass: *ptxas/{N;d;};s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]\|^LoopVersioned$" >names
     [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/pipeline/story_words.def" || { echo "$name has no words"; false; }; done <names'

@@ -65,13 +65,17 @@ static void take_guard(Options *options, const char *word)
         options->guard_by = word && strcmp(word, "on") != 0 ? word : "";
 }
 
+bool option_is_target(const char *text)
+{
+    size_t digits = strncmp(text, "sm_", 3) == 0 ? strspn(text + 3, "0123456789") : 0;
+    return digits >= 2 && digits <= 3 && strlen(text + 3) - digits <= 1 && strtol(text + 3, NULL, 10) >= 75;
+}
+
 static void take_guard_arch(OptionParser *parser, const char *text)
 {
-    bool known = strncmp(text, "sm_", 3) == 0 && strspn(text + 3, "0123456789") >= 2 &&
-                 strlen(text + 3) - strspn(text + 3, "0123456789") <= 1;
     parser->options->guard_arch = text;
-    if (!known)
-        option_complain(parser, "--guard-arch takes a target like sm_90, not '%s'", text);
+    if (!option_is_target(text))
+        option_complain(parser, "--guard-arch takes a target from sm_75 on, like sm_90, not '%s'", text);
 }
 
 /* Takes one word of --assume: a promise of knobs.def, or `exits`. */

@@ -79,4 +79,7 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
 /* Words that make that configuration of it, the same ones for all that say the same. */
 const char *options_words(Options *options, const PipelineConfig *varied);
 
+/* Whether the text names a target whose machine code can be judged, like sm_90 or sm_90a. */
+bool option_is_target(const char *text);
+
 #endif

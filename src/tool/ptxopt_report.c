@@ -10,6 +10,7 @@
 #include "judge/ptxas/child.h"
 #include "base/source.h"
 #include "pipeline/knobs.h"
+#include "pipeline/options.h"
 #include "pipeline/output.h"
 #include "tool/process.h"
 #include "judge/report/report.h"
@@ -174,12 +175,6 @@ static const char *release_of(Report *report, const char *ptxas)
     return release;
 }
 
-static bool is_target(const char *arch)
-{
-    size_t digits = strncmp(arch, "sm_", 3) == 0 ? strspn(arch + 3, "0123456789") : 0;
-    return digits >= 2 && strlen(arch + 3) - digits <= 1;
-}
-
 /* Takes the next of words with commas between them; NULL at the end. */
 static char *next_word(Report *report, const char **list)
 {
@@ -204,8 +199,8 @@ static int add_runs(Report *report, const Request *request)
         if (!archs)
             vec_push(&report->runs, ((ReportRun){ptxas, release, NULL}));
         for (char *arch; (arch = next_word(report, &archs));) {
-            if (!is_target(arch))
-                return complain("--arch takes targets like sm_90, not", arch);
+            if (!option_is_target(arch))
+                return complain("--arch takes targets from sm_75 on, like sm_90, not", arch);
             vec_push(&report->runs, ((ReportRun){ptxas, release, arch}));
         }
     }
