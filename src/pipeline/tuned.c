@@ -123,7 +123,7 @@ u64 tuned_hash_text(u32 target_sm, Str text)
     return hash;
 }
 
-u64 tuned_hash(const Function *fn) { return tuned_hash_text(fn->module->target_sm, span_str(fn->module, fn->text)); }
+static u64 tuned_hash(const Function *fn) { return tuned_hash_text(fn->module->target_sm, span_str(fn->module, fn->text)); }
 
 u64 tuned_hash_rest(u64 hash, Str text) { return hash_words(hash, NULL, text); }
 

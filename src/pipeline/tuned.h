@@ -6,10 +6,9 @@
 
 #include "pipeline/options.h"
 
-/* A hash of the text of fn and its module's .target. It ignores what changes with the rest of the file. That is blanks,
+/* A hash of the text of a function and its module's .target. It ignores what changes with the rest of the file. That is blanks,
  * comments, directives for debuggers, and the numbers in labels and in the names of stack frames. */
-u64 tuned_hash(const Function *fn);
-u64 tuned_hash_text(u32 target_sm, Str text); /* of that text */
+u64 tuned_hash_text(u32 target_sm, Str text);
 /* Whether the hash of a text holds a number for the name, as for labels and stack frames, which are numbered through a file. */
 bool tuned_numbers(Str name);
 

@@ -81,7 +81,7 @@ static u64 price_of(const Function *fn)
 
 static bool numbers_symbol(const Sym *sym) { return tuned_numbers((Str){sym->name->text, sym->name->len}); }
 
-/* A hash of the module's symbols that tuned_hash() would number; of all of the text if the IR does not hold it. */
+/* A hash of the module's symbols that tuned_hash_text() would number; of all of the text if the IR does not hold it. */
 static u64 hash_named(const Module *m, const Function *fn)
 {
     u64 hash = FNV_BASIS;
@@ -222,11 +222,6 @@ void parts_mark_called(const Parts *parts, u32 part, bool *marked)
 }
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
-
-static bool is_in_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
-}
 
 /* How often the name stands in the text. */
 static u32 count_name(Str text, const char *name)

@@ -12,7 +12,7 @@ typedef struct Part {
     Str body;  /* all of its text: directives in front of the brace may change, too */
     u32 brace; /* where the brace stands in it */
     u64 hash;  /* parts_hash() knows it */
-    u64 named; /* hash of the names that tuned_hash passes over and that mean something outside of the function */
+    u64 named; /* hash of the names that tuned_hash_text() passes over and that mean something outside of the function */
     u64 price; /* machine instructions, by the price list */
     u32 group; /* functions that may call one another are of one group */
     bool is_entry;
@@ -44,11 +44,17 @@ typedef struct Parts {
     bool begins[UINT8_MAX + 1]; /* by character: some of these names begin with it */
 } Parts;
 
+/* Whether c may stand in a name after its %. */
+static inline bool is_in_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
 /* False where it cannot be read, or is no PTX: to be freed all the same. */
 bool parts_read(Parts *parts, const char *path);
 void parts_free(Parts *parts);
 
-u64 parts_hash(Parts *parts, u32 part); /* tuned_hash() of it */
+u64 parts_hash(Parts *parts, u32 part); /* tuned_hash_text() of it */
 
 /* The text between the bodies before part i and of it; i may be the number of parts. */
 Str parts_text_before(const Parts *parts, u32 i);

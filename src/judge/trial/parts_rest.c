@@ -10,11 +10,6 @@
 
 #include "pipeline/tuned.h"
 
-static bool is_in_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
-}
-
 /* A `%` may begin a name or stand between two: names are taken without it, which finds some more. */
 static Str without_percent(const char *name)
 {

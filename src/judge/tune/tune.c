@@ -16,7 +16,7 @@
 #include "judge/tune/tune.h"
 #include "judge/tune/tune_ninja.h"
 
-enum { MOST_ROUNDS = 3, WORDS_BYTES = 400, NAME_BYTES_MOST = 4096 };
+enum { MOST_ROUNDS = 3 };
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
 

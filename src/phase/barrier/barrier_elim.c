@@ -222,11 +222,6 @@ static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segm
 
 /* ---- loads in flight ----------------------------------------------------------------------------------------------- */
 
-static bool is_full_barrier(const Elim *e, const Instr *i)
-{
-    return instr_is(i, OPF_BARRIER) && waits_for_all(e->reach, barrier_use(e->reach, i));
-}
-
 /* Whether ptxas keeps the load i in front of a barrier. Loads with .nc move across. */
 static bool waits_at_barriers(const Instr *i)
 {
@@ -238,7 +233,7 @@ static bool waits_at_barriers(const Instr *i)
 static bool count_loads(const Elim *e, const Instr *last, u32 *loads)
 {
     for (const Instr *i = last; i; i = i->prev) {
-        if (is_full_barrier(e, i))
+        if (is_full_barrier(e->reach, i))
             return false;
         *loads += waits_at_barriers(i);
     }
@@ -271,7 +266,7 @@ static bool has_loads_above(const Elim *e, const Instr *barrier)
 static bool has_stores_below(const Elim *e, const Instr *barrier)
 {
     u32 stores = 0;
-    for (const Instr *i = barrier->next; i && !is_full_barrier(e, i); i = i->next)
+    for (const Instr *i = barrier->next; i && !is_full_barrier(e->reach, i); i = i->next)
         stores += i->kind == INSTR_OP && i->op->mem == MEM_WRITE && i->op->space == SPACE_SHARED;
     return stores >= PTXAS_IN_FLIGHT;
 }

@@ -57,10 +57,7 @@ static void begin_segment(Flow *f, u32 block)
     f->segments[f->count++] = (Segment){.block = block, .access = f->accesses.n};
 }
 
-static bool ends_segment(const Flow *f, const Instr *i)
-{
-    return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->reach, i));
-}
+static bool ends_segment(const Flow *f, const Instr *i) { return is_full_barrier(f->reach, i); }
 
 /* Whether i, or a function that it may call, may address the shared memory of another block of the cluster. */
 static bool sees_cluster(const Flow *f, const Instr *i)
@@ -285,7 +282,7 @@ static const Access *access_in(const Flow *f, u32 segment, bool below, AccessSet
 {
     u32 from = f->segments[segment].access;
     u32 to = segment + 1 < f->count ? f->segments[segment + 1].access : f->accesses.n;
-    for (u32 k = 0; k<to - from && * steps> 0; k++, --*steps) {
+    for (u32 k = 0; *steps > 0 && k < to - from; k++, --*steps) {
         const Access *a = &f->accesses.v[below ? from + k : to - 1 - k];
         if ((a->reads && classes.reads & bit(a->class_id)) || (a->writes && classes.writes & bit(a->class_id)))
             return a;

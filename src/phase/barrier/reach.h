@@ -52,6 +52,11 @@ static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use)
 {
     return use.full && !(use.ids & reach->partial);
 }
+/* Whether i is a barrier that waits for all threads, as above. */
+static inline bool is_full_barrier(const BarrierReach *reach, const Instr *i)
+{
+    return instr_is(i, OPF_BARRIER) && waits_for_all(reach, barrier_use(reach, i));
+}
 /* Whether the terminator of b, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed at the first
  * question, which most functions never ask. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
