@@ -90,6 +90,7 @@ case_ 'output may be the input' 'ptxopt -O1 in.ptx -o in.ptx; cmp in.ptx want.pt
 case_ 'a second run changes nothing' 'ptxopt -O1 want.ptx | cmp - want.ptx'
 case_ 'an empty name before -- is no option' 'cp in.ptx ./-x.ptx; ptxopt -O1 -o out.ptx -- -x.ptx; cmp out.ptx want.ptx'
 case_ 'permissions of a new file' 'umask 026; ptxopt in.ptx -o out.ptx; [ "$(stat -c %a out.ptx)" = 640 ]'
+[ "$(id -u)" != 0 ] || case_ 'the owner of a replaced file' 'touch out.ptx; chown 65534:65534 out.ptx; chmod 2640 out.ptx; ptxopt -O1 in.ptx -o out.ptx; [ "$(stat -c %u:%g:%a out.ptx)" = 65534:65534:2640 ]'
 case_ 'permissions of a replaced file' 'touch out.ptx; chmod 604 out.ptx; ptxopt -O1 in.ptx -o out.ptx
     [ "$(stat -c %a out.ptx)" = 604 ]; cmp out.ptx want.ptx'
 case_ 'a link stays, its target is replaced' 'mkdir d; ln -s d/real.ptx link.ptx; ptxopt -O1 in.ptx -o link.ptx
