@@ -2,6 +2,10 @@
 # Three kernels that a person understands, before and after: their PTX, and what ptxas makes of it, or, without ptxas, how many
 # instructions a warp executes in the interpreter. With a FILE: that one only. usage: [BUILD=build] examples/demo.sh [FILE.ptx]
 set -eu
+case ${1:-/} in
+/*) ;;
+*) file=$PWD/$1 && shift && set -- "$file" "$@" ;;
+esac
 cd "$(dirname "$0")/.."
 . tests/lib.sh
 work=$BUILD/demo
