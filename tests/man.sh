@@ -36,5 +36,14 @@ mkdir -p "$WORK"
             cat "$WORK/lint"
         fi
     done
+    # A line to type is shown as it is written: mdoc moves blanks around delimiters such as [ and !, and breaks long lines.
+    for page in man/*.[1-9]; do
+        command -v mandoc >/dev/null || continue
+        mandoc -T ascii "$page" | sed "s/.$(printf '\010')//g" >"$WORK/shown"
+        sed -n 's/^\.Dl //p' "$page" | sed 's/\\&//g; s/\\e/\\/g; s/\\-/-/g' >"$WORK/lines"
+        while IFS= read -r line; do
+            if grep -qF -e "$line" "$WORK/shown"; then echo "pass $page: $line"; else echo "fail $page: not shown as written: $line"; fi
+        done <"$WORK/lines"
+    done
 } >"$WORK/log"
 tally man "$WORK/log"
