@@ -31,8 +31,7 @@ static void advise_on_block(RemarkWriter *writer, const Function *fn)
 {
     if (fn->is_entry && !fn->untouchable.why && !knows_block(fn))
         advise(writer, "BlockSizeUnknown", fn, nowhere,
-               "nothing says how many threads a block has, which ptxas and the phases could use: add .maxntid, which is "
-               "__launch_bounds__(THREADS)");
+               "the block size is unknown: declare it with __launch_bounds__(THREADS) (.maxntid)");
 }
 
 static const Instr *find_setmaxnreg(const Function *fn)
@@ -73,9 +72,11 @@ static void advise_on_loops(RemarkWriter *writer, Arena *arena, const Function *
     if (loops->count)
         advise(writer, "LoopNotCounted", fn, loops->first,
                arena_printf(arena,
-                            "ptxas does not count %s, and unrolls none that it does not count: compare a counter that "
-                            "steps by a constant with its bound, or unroll by #pragma unroll N",
-                            loops->count == 1 ? "a loop" : arena_printf(arena, "%u loops", loops->count)));
+                            "ptxas cannot tell %s: compare a counter that steps by a constant with its bound, or unroll "
+                            "by #pragma unroll N",
+                            loops->count == 1
+                                ? "the trip count of this loop, so it does not unroll it"
+                                : arena_printf(arena, "the trip counts of %u loops, so it does not unroll them", loops->count)));
 }
 
 static void advise_on_spills(RemarkWriter *writer, Arena *arena, const PipelineConfig *config, const Function *fn)

@@ -16,7 +16,11 @@
 ToolStatus optimize_file_error(const char *what, const char *path)
 {
     int error = errno;
-    fprintf(stderr, "ptxopt: error: cannot %s '%s': %s\n", what, path, strerror(error));
+    if (strcmp(path, "-") == 0)
+        fprintf(stderr, "ptxopt: error: cannot %s standard %s: %s\n", what, strcmp(what, "read") == 0 ? "input" : "output",
+                strerror(error));
+    else
+        fprintf(stderr, "ptxopt: error: cannot %s '%s': %s\n", what, path, strerror(error));
     return TOOL_BAD_INPUT;
 }
 

@@ -212,7 +212,7 @@ static void complain_about_long(OptionParser *parser, const char *text)
     }
     const char *left_out = knob_left_out(name, len);
     if (left_out)
-        option_complain(parser, "'%.*s' is no option: %s", (int)len + 2, text, left_out);
+        option_complain(parser, "unknown option '%.*s': %s", (int)len + 2, text, left_out);
     else if (begin_so > 1)
         option_complain(parser, "option '%.*s' is ambiguous", (int)len + 2, text);
     else if (nearest.name)

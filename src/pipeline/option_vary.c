@@ -44,7 +44,7 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
     if (!parser.failed && parser.args.operands.n) {
         for (*at = 0; words[*at] != parser.args.operands.v[0];)
             ++*at;
-        option_complain(&parser, "'%s' is no option", words[*at]);
+        option_complain(&parser, "unknown option '%s'", words[*at]);
     }
     if (!parser.failed)
         option_choose_phases(&parser);

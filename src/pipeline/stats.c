@@ -121,9 +121,9 @@ static void print_time(FILE *out, const TimeRow *row, double total)
 {
     fprintf(out, "  %8.4f (%5.1f%%) ", row->seconds, total > 0 ? 100 * row->seconds / total : 0.0);
     if (row->phase)
-        fprintf(out, "%8" PRIu64 " %8" PRIu64, row->phase->calls, row->phase->in_vain);
+        fprintf(out, "%8" PRIu64 " %9" PRIu64, row->phase->calls, row->phase->in_vain);
     else
-        fprintf(out, "%17s", "");
+        fprintf(out, "%18s", "");
     fprintf(out, "  %s\n", row->name);
 }
 
@@ -146,10 +146,10 @@ void stats_print_times(FILE *out, const Stats *stats)
     qsort(row, rows, sizeof row[0], longest_first);
 
     print_title(out, "ptxopt timing report");
-    fprintf(out, "  Total Execution Time: %.4f seconds wall clock\n\n   ---Wall Time---    Calls  In Vain  --- Name ---\n", total);
+    fprintf(out, "  Total Execution Time: %.4f seconds wall clock\n\n   ---Wall Time---     Calls Unchanged  --- Name ---\n", total);
     for (u32 i = 0; i < rows; i++)
         print_time(out, &row[i], total);
-    fprintf(out, "  %8.4f (%5.1f%%) %8s %8s  Total\n", total, 100.0, "", "");
+    fprintf(out, "  %8.4f (%5.1f%%) %8s %9s  Total\n", total, 100.0, "", "");
 }
 
 void stats_free(Stats *stats)

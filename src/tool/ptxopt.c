@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     }
     options_free(&options);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == TOOL_OK) {
-        fprintf(stderr, "ptxopt: error: cannot write 'standard output': %s\n", strerror(errno));
+        fprintf(stderr, "ptxopt: error: cannot write standard output: %s\n", strerror(errno));
         status = TOOL_BAD_INPUT;
     }
     return status;

@@ -1,9 +1,10 @@
 /* ptxopt-prove: whether one text is a right rewrite of another. */
-#include <getopt.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/args.h"
 #include "parse/reading.h"
 #include "base/source.h"
 #include "check/prove/prove.h"
@@ -45,7 +46,7 @@ static bool read_text(ReplayText *t, Reading *reading)
 {
     if (source_read(t->path, &t->text))
         return reading_init(reading, t->path, t->text, parse_module, stderr);
-    fprintf(stderr, "ptxopt-prove: error: cannot read '%s'\n", t->path);
+    fprintf(stderr, "ptxopt-prove: error: cannot read '%s': %s\n", t->path, strerror(errno));
     return false;
 }
 
@@ -57,7 +58,7 @@ static void report(void *user, const char *name, const ProveVerdict *v)
     if (options->verbose)
         printf("  %u nodes, %u steps, %u terms, %u queries\n", v->nodes, v->steps, v->work, v->queries);
     if (v->answer == PROVE_REFUTED && !replay_refutation(options->text, name, v, options->launch)) {
-        fprintf(stderr, "ptxopt-prove: error: cannot write '%s'\n", options->launch);
+        fprintf(stderr, "ptxopt-prove: error: cannot write '%s': %s\n", options->launch, strerror(errno));
         options->failed = true;
     }
 }
@@ -77,61 +78,83 @@ static enum ExitStatus prove(ProveCommand *options)
     return options->failed ? EXIT_BAD_INPUT : result;
 }
 
-static bool number(const char *text, u32 *value)
+enum { SOLVER = 256, TIME_LIMIT, IN_BOUNDS, LAUNCH, LIMIT, VERBOSE, VERSION, HELP };
+enum { MOST = 1000000000 };
+
+static bool complain(const char *what, const char *word)
 {
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    *value = (u32)n;
-    return *text >= '0' && *text <= '9' && *end == '\0' && n <= 1000000000;
+    fprintf(stderr, "ptxopt-prove: error: %s '%s' (--help lists the options)\n", what, word);
+    return false;
 }
 
-static int bad_usage(void)
+static bool take_number(const char *option, const char *text, u32 *value)
 {
-    fputs("ptxopt-prove: error: bad usage; see ptxopt-prove --help\n", stderr);
-    return EXIT_BAD_INPUT;
+    char what[64], *end;
+    unsigned long n = strtoul(text, &end, 10);
+    *value = (u32)n;
+    snprintf(what, sizeof what, "%s takes a number up to %d, not", option, MOST);
+    return (*text >= '0' && *text <= '9' && *end == '\0' && n <= MOST) || complain(what, text);
+}
+
+/* Reads the options. Those that only print something exit. */
+static bool take_options(ProveCommand *options, ArgReader *args)
+{
+    bool ok = true;
+    for (int code; ok && (code = args_next(args)) != -1;) {
+        switch (code) {
+        case SOLVER: options->prove.solver = args->argument; break;
+        case TIME_LIMIT: ok = take_number("--time-limit", args->argument, &options->prove.solver_ms); break;
+        case IN_BOUNDS: options->prove.assume_in_bounds = true; break;
+        case LAUNCH: options->launch = args->argument; break;
+        case LIMIT: ok = take_number("--limit", args->argument, &options->prove.limit); break;
+        case VERBOSE: options->verbose = true; break;
+        case VERSION: puts("ptxopt-prove " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")"); exit(EXIT_PROVED);
+        case HELP: fputs(usage, stdout); exit(EXIT_PROVED);
+        default: ok = complain(code == ':' ? "an argument is missing of" : "unknown option", args->word);
+        }
+    }
+    return ok;
+}
+
+static bool take_files(ProveCommand *options, const ArgReader *args)
+{
+    if (args->operands.n > 2)
+        return complain("two files are compared: not with", args->operands.v[2]);
+    if (args->operands.n < 2) {
+        fprintf(stderr, "ptxopt-prove: error: %s; usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx (--help lists the options)\n",
+                args->operands.n ? "no file to compare with" : "no input file");
+        return false;
+    }
+    for (u32 side = 0; side < 2; side++)
+        options->text[side].path = args->operands.v[side];
+    return true;
+}
+
+static bool find_solver(const char *solver)
+{
+    if (!solver || prove_solver_is_there(solver))
+        return true;
+    fprintf(stderr, "ptxopt-prove: error: --solver: '%s' cannot be found\n", solver);
+    return false;
 }
 
 int main(int argc, char **argv)
 {
-    enum { SOLVER = 256, TIME_LIMIT, IN_BOUNDS, LAUNCH, LIMIT, VERBOSE, VERSION, HELP };
-    static const struct option long_options[] = {{"solver", required_argument, NULL, SOLVER},
-                                                 {"time-limit", required_argument, NULL, TIME_LIMIT},
-                                                 {"assume-in-bounds", no_argument, NULL, IN_BOUNDS},
-                                                 {"launch", required_argument, NULL, LAUNCH},
-                                                 {"limit", required_argument, NULL, LIMIT},
-                                                 {"verbose", no_argument, NULL, VERBOSE},
-                                                 {"version", no_argument, NULL, VERSION},
-                                                 {"help", no_argument, NULL, HELP},
-                                                 {0}};
+    static const struct option known[] = {{"solver", required_argument, NULL, SOLVER},
+                                          {"time-limit", required_argument, NULL, TIME_LIMIT},
+                                          {"assume-in-bounds", no_argument, NULL, IN_BOUNDS},
+                                          {"launch", required_argument, NULL, LAUNCH},
+                                          {"limit", required_argument, NULL, LIMIT},
+                                          {"verbose", no_argument, NULL, VERBOSE},
+                                          {"version", no_argument, NULL, VERSION},
+                                          {"help", no_argument, NULL, HELP},
+                                          {0}};
     ProveCommand options = {.prove = {.solver_ms = 10000}};
     process_begin();
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        bool ok = true;
-        switch (c) {
-        case SOLVER: options.prove.solver = optarg; break;
-        case TIME_LIMIT: ok = number(optarg, &options.prove.solver_ms); break;
-        case IN_BOUNDS: options.prove.assume_in_bounds = true; break;
-        case LAUNCH: options.launch = optarg; break;
-        case LIMIT: ok = number(optarg, &options.prove.limit); break;
-        case VERBOSE: options.verbose = true; break;
-        case VERSION: puts("ptxopt-prove " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")"); return 0;
-        case HELP: fputs(usage, stdout); return 0;
-        default: ok = false;
-        }
-        if (!ok)
-            return bad_usage();
-    }
-    if (argc - optind != 2)
-        return bad_usage();
-    if (options.prove.solver && !prove_solver_is_there(options.prove.solver)) {
-        fprintf(stderr, "ptxopt-prove: error: --solver: '%s' cannot be found\n", options.prove.solver);
-        return EXIT_BAD_INPUT;
-    }
-    options.text[0].path = argv[optind];
-    options.text[1].path = argv[optind + 1];
-    enum ExitStatus status = prove(&options);
-    if (fflush(stdout) != 0)
-        return EXIT_BAD_INPUT;
-    return status;
+    ArgReader args = args_start(argc, argv, "", known);
+    enum ExitStatus status = EXIT_BAD_INPUT;
+    if (take_options(&options, &args) && take_files(&options, &args) && find_solver(options.prove.solver))
+        status = prove(&options);
+    args_free(&args);
+    return fflush(stdout) == 0 ? status : EXIT_BAD_INPUT;
 }

@@ -11,15 +11,20 @@ static const char *describe(Report *report, const ReportResult *result)
     return result->known ? worse_describe(&report->arena, &result->judgement) : "it has no machine code of its own";
 }
 
-/* "3 of 10 functions' machine code changed: 2 better, ...": the same for both. */
+/* "10 functions, machine code of 3 changed: 2 better, ...". */
 static char *sum_up(Report *report, u32 run)
 {
     ReportSum sum = report_sum(report, run);
-    char *text = arena_printf(&report->arena, "%u functions, machine code of %u changed:", sum.functions, sum.changed);
+    if (!sum.functions)
+        return arena_printf(&report->arena, "no function was judged");
+    char *text = arena_printf(&report->arena, "%u function%s, machine code of %u changed:", sum.functions,
+                              sum.functions == 1 ? "" : "s", sum.changed);
     for (u32 v = REPORT_BETTER; v <= (report->guards ? REPORT_REVERTED : REPORT_WORSE); v++)
         text = arena_printf(&report->arena, "%s %u %s,", text, sum.verdict[v], report_verdict_name((ReportVerdict)v));
-    return arena_printf(&report->arena, "%s instructions %s, changed kernels: cycles x %.3f (geometric mean)", text,
-                        report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
+    text = arena_printf(&report->arena, "%s instructions %s", text,
+                        report_change(report, sum.instructions[0], sum.instructions[1]));
+    return sum.changed ? arena_printf(&report->arena, "%s, changed kernels: cycles x %.3f (geometric mean)", text, sum.cycles)
+                       : text;
 }
 
 static void text_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)

@@ -202,7 +202,7 @@ void tune_heed_warnings(Tune *tune, TrialText *text)
     const char *warning = said ? find_warning(tune, said) : NULL, *words = only_words(tune, text);
     text->warned = warning != NULL;
     if (warning && words && is_news(tune, words))
-        fprintf(stderr, "ptxopt: note: %s is no choice: ptxas says: %s\n", strstr(words, lever), warning);
+        fprintf(stderr, "ptxopt: note: %s is not used: ptxas says: %s\n", strstr(words, lever), warning);
     free(said);
 }
 
@@ -233,5 +233,5 @@ void tune_say_ignored(Tune *tune)
     static const char *const alone[] = {"--levers-min-ctas=1", "--levers-max-threads", rolled, ALL_UNROLLED};
     for (u32 i = 0; i < COUNT_OF(alone); i++)
         if (is_ignored(tune, alone[i]) && is_news(tune, alone[i]))
-            fprintf(stderr, "ptxopt: note: %s is no choice: ptxas makes the same of every kernel\n", alone[i]);
+            fprintf(stderr, "ptxopt: note: %s had no effect on any kernel\n", alone[i]);
 }

@@ -223,7 +223,7 @@ static void look_at(DivisionSearch *s, Instr *i)
     const char *why = s->loop_keeps;
     if (!to || !a || !b || type_bits(fn_reg(s->an->fn, a)->type) != 32 || type_bits(fn_reg(s->an->fn, b)->type) != 32 ||
         type_bits(fn_reg(s->an->fn, to)->type) != 32)
-        why = "its operands are no registers of 32 bits";
+        why = "its operands are not 32-bit registers";
     else if (!why && i->guard)
         why = "it is guarded";
     else if (!why && !find_divisor(s, i, b, &remade))
