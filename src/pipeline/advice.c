@@ -71,12 +71,13 @@ static void advise_on_loops(RemarkWriter *writer, Arena *arena, const Function *
 {
     if (loops->count)
         advise(writer, "LoopNotCounted", fn, loops->first,
-               arena_printf(arena,
-                            "ptxas cannot tell %s: compare a counter that steps by a constant with its bound, or unroll "
-                            "by #pragma unroll N",
-                            loops->count == 1
-                                ? "the trip count of this loop, so it does not unroll it"
-                                : arena_printf(arena, "the trip counts of %u loops, so it does not unroll them", loops->count)));
+               arena_printf(
+                   arena,
+                   "ptxas cannot tell %s: compare a counter that steps by a constant with its bound, or unroll "
+                   "by #pragma unroll N",
+                   loops->count == 1
+                       ? "the trip count of this loop, so it does not unroll it"
+                       : arena_printf(arena, "the trip counts of %u loops, so it does not unroll them", loops->count)));
 }
 
 static void advise_on_spills(RemarkWriter *writer, Arena *arena, const PipelineConfig *config, const Function *fn)

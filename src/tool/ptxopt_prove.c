@@ -121,7 +121,8 @@ static bool take_files(ProveCommand *options, const ArgReader *args)
     if (args->operands.n > 2)
         return complain("two files are compared: not with", args->operands.v[2]);
     if (args->operands.n < 2) {
-        fprintf(stderr, "ptxopt-prove: error: %s; usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx (--help lists the options)\n",
+        fprintf(stderr,
+                "ptxopt-prove: error: %s; usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx (--help lists the options)\n",
                 args->operands.n ? "no file to compare with" : "no input file");
         return false;
     }
@@ -156,5 +157,7 @@ int main(int argc, char **argv)
     if (take_options(&options, &args) && take_files(&options, &args) && find_solver(options.prove.solver))
         status = prove(&options);
     args_free(&args);
-    return fflush(stdout) == 0 ? status : EXIT_BAD_INPUT;
+    if (fflush(stdout) != 0)
+        status = EXIT_BAD_INPUT;
+    return status;
 }

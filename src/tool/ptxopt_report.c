@@ -151,7 +151,9 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
     if (status == EXIT_DONE && request->log)
         return args->operands.n ? complain("--log reads no PTX: not with", args->operands.v[0]) : EXIT_DONE;
     if (status == EXIT_DONE && !args->operands.n) {
-        fputs("ptxopt-report: error: no input file; usage: ptxopt-report [options] FILE.ptx... (--help lists the options)\n", stderr);
+        fputs(
+            "ptxopt-report: error: no input file; usage: ptxopt-report [options] FILE.ptx... (--help lists the options)\n",
+            stderr);
         status = EXIT_USAGE;
     }
     return status != EXIT_DONE ? status : take_words(report, argc - own - (own < argc), argv + own + (own < argc));

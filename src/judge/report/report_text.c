@@ -23,8 +23,9 @@ static char *sum_up(Report *report, u32 run)
         text = arena_printf(&report->arena, "%s %u %s,", text, sum.verdict[v], report_verdict_name((ReportVerdict)v));
     text = arena_printf(&report->arena, "%s instructions %s", text,
                         report_change(report, sum.instructions[0], sum.instructions[1]));
-    return sum.changed ? arena_printf(&report->arena, "%s, changed kernels: cycles x %.3f (geometric mean)", text, sum.cycles)
-                       : text;
+    return sum.changed
+               ? arena_printf(&report->arena, "%s, changed kernels: cycles x %.3f (geometric mean)", text, sum.cycles)
+               : text;
 }
 
 static void text_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)

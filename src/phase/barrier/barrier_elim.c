@@ -121,11 +121,12 @@ static void report_removed(Elim *e, const BarrierCandidate *c)
 {
     const AccessClasses *classes = e->flow->classes;
     AccessSet above = flow_above(e->flow, c->segment), below = flow_below(e->flow, c->segment);
-    phase_passed(e->run, "BarrierRemoved", c->barrier,
-                 "Barrier removed: no access before it conflicts with another thread's after it (before: reads %s, writes %s; "
-                 "after: reads %s, writes %s)",
-                 spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
-                 spaces_text(classes, below.writes));
+    phase_passed(
+        e->run, "BarrierRemoved", c->barrier,
+        "Barrier removed: no access before it conflicts with another thread's after it (before: reads %s, writes %s; "
+        "after: reads %s, writes %s)",
+        spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
+        spaces_text(classes, below.writes));
     phase_count(e->run, "BarrierRemoved", 1);
 }
 
@@ -347,8 +348,8 @@ static bool try_weaken(Elim *e, BarrierCandidate *c)
     u32 lanes = function_warp_lanes(fn);
     if (!lanes || !e->flow || !pairs_with_itself(e, c) || keeps_loop(e, c) || why_not_of_warp(e, c) ||
         brings_together(e->flow, c->segment) || starts_clock(e->flow, c->segment) ||
-        !phase_rewrite_at(e->run, "BarrierOfWarp", c->barrier,
-                          "%s replaced by bar.warp.sync 0x%x: the block is one warp", c->barrier->op->text->text, lanes))
+        !phase_rewrite_at(e->run, "BarrierOfWarp", c->barrier, "%s replaced by bar.warp.sync 0x%x: the block is one warp",
+                          c->barrier->op->text->text, lanes))
         return false;
     an_compute_frozen(e->an);
     Operand mask = build_integer(lanes, 32, false);
