@@ -106,7 +106,7 @@ void front_log(const FrontLog *entry)
         write_line(out, entry);
         bool whole = !ferror(out); /* memory may have run out in between */
         if (fclose(out) == 0 && whole && write(fd, line, bytes) < 0) {
-            /* as said in the header */
+            /* A log that cannot be written is no error. */
         }
     }
     free(line);
