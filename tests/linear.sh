@@ -105,7 +105,9 @@ if [ -z "${SHAPES:-}" ]; then
     try ptxopt 25 1000 exits_between
     try ptxopt 35 1000 checks_of_loop
     try ptxopt 35 10000 loops_ended_in_order
+    DEAR=400 # jump-threading is called nine times, and from most branches walks as far as it may
     try ptxopt 38 3000 branches_crossed
+    DEAR=200
     try ptxopt 50 3000 compares_apart
     try ptxopt 28 3000 table_of_four
     try ptxopt 25 3000 registers_of_list labels_short
