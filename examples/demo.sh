@@ -4,7 +4,7 @@
 set -eu
 case ${1:-/} in
 /*) ;;
-*) file=$PWD/$1 && shift && set -- "$file" "$@" ;;
+*) set -- "$PWD/$1" ;; # the folder is about to change
 esac
 cd "$(dirname "$0")/.."
 . tests/lib.sh

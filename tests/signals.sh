@@ -57,8 +57,8 @@ for program in 'ptxopt --guard=all --guard=./ptxas' 'ptxopt --tune=./ptxas' 'ptx
     case_ "$program: while the text is read" "soon TERM 15 \"\$BUILD\"/$program long.ptx -o o; soon INT 2 \"\$BUILD\"/$program long.ptx -o o; [ ! -e pid ]"
 done
 case_ 'ptxopt-ptxas: while the text is read' 'for guard in "" "--guard --"; do soon TERM 15 "$BUILD/ptxopt-ptxas" $guard ./ptxas long.ptx -o o; done; [ ! -e pid ]'
-case_ 'ptxopt-reduce writes what is smallest by then' 'start "$BUILD/ptxopt-reduce" "--test=echo >tried; sleep 0.1; ! grep -q ret {}" in.ptx -o small; wait_for tried; sleep 1
-    kill -TERM $job; s=0; wait $job || s=$?; [ $s = 143 ]; grep -q ret small; [ "$(wc -c <small)" -lt "$(wc -c <in.ptx)" ]; grep -q "kept, exit status 1" out; [ ! -s said ]; [ -z "$(ls /tmp/ptxopt-reduce-*.ptx 2>/dev/null)" ]'
+case_ 'ptxopt-reduce writes what is smallest by then' 'start "$BUILD/ptxopt-reduce" "--test=echo {} >tried; sleep 0.1; ! grep -q ret {}" in.ptx -o small; wait_for tried; sleep 1
+    kill -TERM $job; s=0; wait $job || s=$?; [ $s = 143 ]; grep -q ret small; [ "$(wc -c <small)" -lt "$(wc -c <in.ptx)" ]; grep -q "kept, exit status 1" out; [ ! -s said ]; [ ! -e "$(cat tried)" ]'
 case_ 'at any moment there is all of the output, or none' '
     for ms in 002 004 006 008 010 012 014 016 018 020 024 028 032 040 050; do
         start "$BUILD/ptxopt" --guard=all --guard=/bin/false in.ptx -o o; sleep 0.$ms; kill -TERM $job 2>/dev/null || :; s=0; wait $job || s=$?

@@ -96,9 +96,9 @@ static bool is_strict(const Maker *m, RegId reg) { return m->writer[reg] - 1 < R
 
 /* ---- dominance frontiers --------------------------------------------------------------------------------------- */
 
-/* A join is in the frontier of each block from its predecessors up to, and without, its immediate dominator. Counts the
- * members of each frontier, or, if f->to is there, enters them; next, by position: see graph_from_edges. last: by position, the join
- * that was entered last, plus `first`. False: there are too many. */
+/* A join is in the frontier of each of its predecessors, and of their dominators below its own immediate dominator. The first
+ * walk counts the members of each frontier in `next`. The second one, with f->to, enters them where `next` says, as in
+ * graph_from_edges(). last: by position, `first` plus the latest join in that block's frontier. False: there are too many. */
 static bool walk_frontiers(const Maker *m, const Graph *f, u32 *next, u32 *last, u32 first)
 {
     const Order *order = m->order;

@@ -146,7 +146,7 @@ static bool open_replacement(Output *output, const char *path, const struct stat
     int fd = output->target ? create_temporary(output) : -1;
     if (fd < 0)
         return give_up(output, fd);
-    if (replaced) /* before fchmod(), since it takes the set-user-ID bit away; who may not give files away keeps them */
+    if (replaced) /* before fchmod(), since it clears the set-user-ID bit; where it is not permitted, the user owns the file */
         (void)!fchown(fd, replaced->st_uid, replaced->st_gid);
     if (replaced && fchmod(fd, replaced->st_mode & 07777) != 0)
         return give_up(output, fd);

@@ -8,8 +8,10 @@
 
 #define VARIABLE_GAP 32u  /* between variables of a layout */
 #define FIRST_ADDRESS 64u /* of a layout: 0 is nothing's address */
-/* No GPU has as much memory of these kinds for a block or a thread. Owners have 16 bits. */
-enum { LAYOUT_BYTES = 16 << 20, LAYOUT_NAMES = UINT16_MAX };
+enum {
+    LAYOUT_BYTES = 16 << 20,  /* more memory of these kinds than any GPU has for a block or a thread */
+    LAYOUT_NAMES = UINT16_MAX /* the most variables: Layout.owner has 16 bits */
+};
 
 u32 layout_add(Layout *l, const char *name, u64 bytes, u32 align)
 {

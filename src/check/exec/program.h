@@ -169,7 +169,7 @@ struct Program {
     u32 dynamic_shared;            /* where extern shared arrays begin */
     i64 *sym_address;              /* by SymId */
     VEC(const char *) unsupported; /* "file:line: text" of each distinct thing that cannot run */
-    const char *no_room;           /* a variable of a function decoded so far, or of the module, has no place: nothing runs */
+    const char *no_room;           /* "file: text" of a variable for which there is no room, so that nothing runs; NULL: none */
 };
 
 /* Places the variables; nothing is decoded yet. */
@@ -178,7 +178,7 @@ Program *program_new(Arena *arena, Module *module, const char *file);
  * the run. */
 void program_decode(Program *p, FnCode *entry);
 void program_free(Program *p);
-/* Places a variable, or a parameter, of a function or of the module in `l`, and sets its address. */
+/* Places a variable or parameter in `l`, and answers its address. 0: there is no room, and Program.no_room says so. */
 u32 program_place(Program *p, Layout *l, SymId id, u64 bytes, u32 align);
 FnCode *program_function(const Program *p, const char *name); /* a definition, or NULL */
 

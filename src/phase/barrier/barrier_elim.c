@@ -121,12 +121,10 @@ static void report_removed(Elim *e, const BarrierCandidate *c)
 {
     const AccessClasses *classes = e->flow->classes;
     AccessSet above = flow_above(e->flow, c->segment), below = flow_below(e->flow, c->segment);
-    phase_passed(
-        e->run, "BarrierRemoved", c->barrier,
-        "Barrier removed: no access before it conflicts with another thread's after it (before: reads %s, writes %s; "
-        "after: reads %s, writes %s)",
-        spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
-        spaces_text(classes, below.writes));
+    phase_passed(e->run, "BarrierRemoved", c->barrier,
+                 "Removed dead synch: Read above: %s, Write above: %s, Read below: %s, Write below: %s in function %s",
+                 spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
+                 spaces_text(classes, below.writes), e->an->fn->name->text);
     phase_count(e->run, "BarrierRemoved", 1);
 }
 
@@ -383,7 +381,7 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
     } else if (find_hazard(e->flow, c->segment, &h)) {
         const char *pair = "";
         if (e->run->sink->wants_remarks)
-            pair = arena_printf(e->run->arena, "%s before it conflicts with %s after it",
+            pair = arena_printf(e->run->arena, "%s above it conflicts with %s below it",
                                 describe_access(e, c, false, h.above), describe_access(e, c, true, h.below));
         report_kept(e, "BarrierNeeded", c->barrier, pair);
     } else if (brings_together(e->flow, c->segment)) {

@@ -49,12 +49,13 @@ static RegId selector_of(const Block *b)
 u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 {
     RegId asked[SELECTORS_ASKED];
-    u32 n = 0, m = 0;
-    for (u32 k = 0; k < loop->block_count && WITHIN(SELECTORS, n < limit) && WITHIN(SELECTORS_ASKED, m < SELECTORS_ASKED); k++) {
+    u32 n = 0, n_asked = 0;
+    for (u32 k = 0;
+         k < loop->block_count && WITHIN(SELECTORS, n < limit) && WITHIN(SELECTORS_ASKED, n_asked < SELECTORS_ASKED); k++) {
         RegId reg = selector_of(loop->blocks[k]);
-        if (!reg || regs_have(asked, m, reg))
+        if (!reg || regs_have(asked, n_asked, reg))
             continue;
-        asked[m++] = reg;
+        asked[n_asked++] = reg;
         if (loop_sets(loop, reg))
             out[n++] = reg;
     }

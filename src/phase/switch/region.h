@@ -44,7 +44,7 @@ typedef struct Node {
 struct Recovery {
     PhaseRun *run;
     Analyses *an;
-    Arena *arena;
+    Arena *arena; /* holds all of it */
     BlockKinds *kinds;
     const Facts *facts;
     const Ssa *ssa;
@@ -54,8 +54,8 @@ struct Recovery {
     u8 *seen;      /* by Block.id: the block was in a region */
     u32 *in_edges; /* by Block.id: the reachable blocks that lead there */
     u32 blocks;
-    Marks written; /* by RegId, of the registers that there are since `facts` is set: written inside the region */
-    u32 registers;
+    Marks written; /* by RegId, below `registers`: an instruction of the region writes it; later registers count as written */
+    u32 registers; /* of the function when `facts` was set */
 };
 
 /* One region as it grows. */

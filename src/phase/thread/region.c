@@ -59,14 +59,15 @@ static void add_block(Analyses *an, RegionScratch *scratch, ThreadRegion *region
     region->heavy |= code.calls || code.table || region->loops || code.cost - code.end_cost >= predicated;
 }
 
-/* Whether the walk, at its block k, shows that the region is too large. A region is if one is that begins inside it. */
+/* Whether the walk, at its block k, shows that the region is too large. It is if the region from some block of it to the same
+ * reconvergence point is. */
 static bool is_too_large(const RegionScratch *scratch, u32 k, u32 stop)
 {
     u32 id = scratch->work.v[k]->id;
     return BEYOND(REGION_BLOCKS, k == REGION_BLOCKS) || (id < scratch->blocks && scratch->too_large_to[id] == stop);
 }
 
-/* region_after(); if until_heavy, the answer stands for the blocks up to a heavy one. */
+/* As region_after(). until_heavy: the walk stops at the first heavy block, and the answer is about the blocks up to it. */
 static ThreadRegion walk_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge, bool until_heavy)
 {
     ThreadRegion region = {.whole = true};

@@ -33,7 +33,7 @@ typedef struct RegionScratch {
 
 /* The blocks that paths from `edge`, a successor of b, pass before the reconvergence point of b. */
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
-/* Whether that region is whole and not heavy. */
+/* Whether that region is whole, and not heavy: it is not walked further than to the first heavy block. */
 bool region_is_light(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
 /* Whether all paths from the branch of b join at `to`, one of its successors. Paths that leave b's loop, or the function
  * where b is in none, do not count. Threads that stay wait for one another there. */
